@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from deltic import Shards
-from deltic.engine.executors import options
+from deltic.engine import options
 from deltic.engine.executors.shards import staged_rows
 from deltic.engine.executors.shards.staged_rows import MessageBatch, StagedRows
 from deltic.engine.keyed import BY_KEY, UPSERT

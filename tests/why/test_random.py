@@ -20,8 +20,8 @@ import pytest
 from deltic import Maintenance, Pipeline, Recursion
 from deltic.algebra.zset import ZSet
 from deltic.circuit.tables import from_arrow
-from deltic.engine.entries import Entries
 from deltic.engine.reference import ReferenceVersion
+from deltic.engine.version import Entries
 from deltic.why.search import ExplanationSearch
 from tests.batches import first
 from tests.differential.cases import Case

@@ -1,8 +1,12 @@
-"""The published version of an epoch: tables and views that any thread may read while other epochs go on."""
+"""The published version of an epoch: tables and views that any thread may read while other epochs go on.
+
+Of a recursive relation it stores entries, each the change of a row's weight at an iteration.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deltic.lazy import np, pa
@@ -10,7 +14,7 @@ from deltic.lazy import np, pa
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from deltic.engine.entries import Entries
+    from deltic.engine.storage.run import Times, Weights, Words
 
 
 def rows_shown(weights: npt.NDArray[np.int64]) -> int:
@@ -64,3 +68,30 @@ class Version(Protocol):
 
     def count(self, name: str, *, table: bool = False) -> int:
         """Return the number of rows of a table or view that `read` returns."""
+
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Entries in several parts, decoded when they are read. Those of a row are adjacent, in order of iteration."""
+
+    parts: Sequence[tuple[Callable[[Words], Sequence[Row]], Words, Times, Weights]]
+    """The function that decodes rows, the packed rows, and for each its iteration and the change of its weight."""
+
+    def __len__(self) -> int:
+        return sum(len(times) for _, _, times, _ in self.parts)
+
+    def __iter__(self) -> Iterator[tuple[Row, int, int]]:
+        """Yield rows, iterations and changes."""
+        for decode, words, times, weights in self.parts:
+            yield from zip(decode(words), times.tolist(), weights.tolist(), strict=True)
+
+    def until(self, at: int | None) -> Entries:
+        """Return the entries up to an iteration; None for all."""
+        if at is None:
+            return self
+        there = [times <= at for _, _, times, _ in self.parts]
+        parts = zip(self.parts, there, strict=True)
+        return Entries([(each[0], each[1][:, kept], each[2][kept], each[3][kept]) for each, kept in parts])

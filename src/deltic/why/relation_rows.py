@@ -11,7 +11,7 @@ from typing import Any
 
 from deltic.algebra.zset import summed
 from deltic.circuit import operators as ops
-from deltic.engine.entries import Entries
+from deltic.engine.version import Entries
 from deltic.why.bound import Bound, Row, Rows, agreeing, named, same
 from deltic.why.nodes import PASSED, copied
 from deltic.why.relations import (

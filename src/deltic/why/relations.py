@@ -10,8 +10,7 @@ from typing import Any
 
 from deltic.catalog import Catalog, ViewDefinitions
 from deltic.circuit import operators as ops
-from deltic.engine.entries import Entries
-from deltic.engine.version import Version
+from deltic.engine.version import Entries, Version
 from deltic.errors import DelticError, UnsupportedError
 from deltic.values.types import Kind, Schema
 from deltic.why.bound import Bound, Row, Rows, agreeing

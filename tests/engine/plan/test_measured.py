@@ -13,13 +13,11 @@ import pytest
 import sqlglot
 
 from deltic.calculus.planning import RewriteCosts
-from deltic.calculus.planning.selectivity import selectivity
-from deltic.calculus.planning.statistics import NodeSize, Sizes, place_name
+from deltic.calculus.planning.statistics import NodeSize, Sizes, place_name, selectivity
 from deltic.calculus.planning.work import Work
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
-from deltic.engine.plan.frequencies import Frequencies
-from deltic.engine.plan.measured import Measured
+from deltic.engine.plan.measured import Frequencies, Measured
 
 COLUMNS = {
     "close": [3, 1, 2, 3, 3, 1],

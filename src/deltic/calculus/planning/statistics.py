@@ -4,6 +4,9 @@ A sample shows the selectivity of conditions on one relation. Otherwise columns 
 values equally frequent. Joins of whole relations are different, because one frequent value may have more rows than all
 others: for two relations that share one column the frequencies are used, Σ_y deg_a(y) · deg_b(y), and for more
 relations a sample.
+
+Without rows, a comparison of order selects a third, an equality with an unknown value a tenth [System R, Selinger et
+al. 1979].
 """
 
 from __future__ import annotations
@@ -15,7 +18,6 @@ from typing import Any, Protocol
 
 from sqlglot import exp
 
-from deltic.calculus.planning.selectivity import selectivity
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column, columns_of, conjuncts, is_checked, is_literal, substituted
@@ -313,3 +315,36 @@ def _aggregate(sizes: Sizes, op: ops.Aggregate, inputs: list[NodeSize]) -> NodeS
     groups = sizes.projected(inputs[0], op.keys)
     results = {call.name: groups.rows for call in op.calls}
     return NodeSize(groups.rows, {**groups.distinct, **results}, groups.origins)
+
+
+# The selectivity of an unknown condition, of an equality with an unknown value, and the least of all.
+_SELECTED, _EQUAL, _LEAST = 1 / 3, 1 / 10, 1e-6
+
+
+def selectivity(predicate: exp.Expression, distinct: Mapping[str, float]) -> float:
+    """Return the fraction of rows for which the predicate is true; `distinct` has numbers of values by column."""
+    return min(1.0, max(_LEAST, _part(predicate, distinct)))
+
+
+def _part(predicate: exp.Expression, distinct: Mapping[str, float]) -> float:
+    match predicate:
+        case exp.Paren():
+            return _part(predicate.this, distinct)
+        case exp.And():
+            return _part(predicate.this, distinct) * _part(predicate.expression, distinct)
+        case exp.Or():
+            return min(1.0, _part(predicate.this, distinct) + _part(predicate.expression, distinct))
+        case exp.Not():
+            return 1 - _part(predicate.this, distinct)
+        case exp.NEQ():
+            return 1 - _equal(predicate, distinct)
+        case exp.EQ() | exp.NullSafeEQ() | exp.Is():
+            return _equal(predicate, distinct)
+    return _SELECTED
+
+
+def _equal(predicate: exp.Binary, distinct: Mapping[str, float]) -> float:
+    """Return the fraction of rows with two equal sides: one value of the column with the most values."""
+    sides = (predicate.this, predicate.expression)
+    known = [distinct[side.name] for side in sides if isinstance(side, exp.Column) and side.name in distinct]
+    return 1 / max(1.0, *known) if known else _EQUAL

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
-from deltic.engine.executors.options import Options
+from deltic.engine.options import Options
 from deltic.engine.result import Extension
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.kinds import RelationKind, kind_of

@@ -9,9 +9,9 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.executors.defined import DefinedStep
 from deltic.engine.executors.derived import DerivedStep
 from deltic.engine.executors.epoch_work import EpochWork
-from deltic.engine.executors.options import Options
 from deltic.engine.operators.binding import value_of
 from deltic.engine.operators.query import Environment, Evaluation, no_inner_engine
+from deltic.engine.options import Options
 from deltic.engine.plan.plan import Plan
 from deltic.engine.protocol import Engine
 from deltic.engine.recursion.component import component_of

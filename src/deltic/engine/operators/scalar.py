@@ -33,7 +33,7 @@ from deltic.circuit.expressions.duckdb import queried
 from deltic.circuit.expressions.meaning import meaning
 from deltic.depth import deep
 from deltic.engine.interrupts import postponed
-from deltic.engine.operators import elements, numbers
+from deltic.engine.operators import numbers
 from deltic.engine.operators.columns import ColumnOperation, Columns, Undefined
 from deltic.engine.operators.numbers import Array, Result, stored
 from deltic.engine.operators.programs import ColumnProgram
@@ -178,26 +178,26 @@ def _over_elements(expression: HigherOrder, columns: Columns) -> Result:
 
 
 def _mapped(expression: HigherOrder, arrays: Sequence[Any], columns: Columns) -> Result:
-    lengths = elements.lengths_of(arrays[0])
+    lengths = _lengths_of(arrays[0])
     given = {}
     for key, array, node in zip(expression.keys, arrays, expression.given, strict=True):
         type_ = element_type(columns.node(node).result)
         given[key] = encode(array.flatten().cast(type_.arrow), type_, columns.interner), type_
-    inside = columns.within(elements.parents_of(lengths), expression.body, given)
+    inside = columns.within(_parents_of(lengths), expression.body, given)
     result = columns.node(expression).result
-    made = elements.arrays_of(_arrow(expression.body, inside), lengths, result)
+    made = _arrays_of(_arrow(expression.body, inside), lengths, result)
     return of_arrow(made, result, columns.interner)
 
 
 def _folded(expression: HigherOrder, arrays: Any, columns: Columns) -> Result:
     start, array = expression.given
     type_, of_elements = columns.node(start).result, element_type(columns.node(array).result)
-    (held_values, held_nulls), lengths = held(start, columns), elements.lengths_of(arrays)
+    (held_values, held_nulls), lengths = held(start, columns), _lengths_of(arrays)
     values, nulls = held_values.copy(), np.zeros(columns.count, bool) if held_nulls is None else held_nulls.copy()
     last, element = expression.keys
     for place in range(int(lengths.max(initial=0))):
         rows = np.flatnonzero(lengths > place)
-        own = encode(elements.at(arrays, rows, place).cast(of_elements.arrow), of_elements, columns.interner)
+        own = encode(_elements_at(arrays, rows, place).cast(of_elements.arrow), of_elements, columns.interner)
         given = {last: ((values[rows], nulls[rows]), type_), element: (own, of_elements)}
         result, undefined = held(expression.body, columns.within(rows, expression.body, given))
         values[rows], nulls[rows] = result, False if undefined is None else undefined
@@ -366,3 +366,25 @@ def _arrow(expression: exp.Expression, columns: Columns) -> Any:
     if expression not in columns.arrays:
         columns.arrays[expression] = _made(expression, columns)
     return columns.arrays[expression]
+
+
+def _lengths_of(arrays: pa.ListArray) -> Array:
+    """Return the length of each array: int64[n]. No array is NULL."""
+    result: Array = np.diff(np.asarray(arrays.offsets)).astype(np.int64)
+    return result
+
+
+def _parents_of(lengths: Array) -> Array:
+    """Return the row of each element: int64[the sum of the lengths]."""
+    return np.repeat(np.arange(len(lengths)), lengths)
+
+
+def _arrays_of(elements: pa.Array, lengths: Array, type_: Type) -> pa.Array:
+    """Return arrays of these lengths from consecutive elements."""
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), elements, type=type_.arrow)
+
+
+def _elements_at(arrays: pa.ListArray, rows: Array, place: int) -> pa.Array:
+    """Return the elements at index `place`, from 0, of the arrays of some rows, which have one there."""
+    return arrays.values.take(pa.array(np.asarray(arrays.offsets)[:-1][rows] + place))

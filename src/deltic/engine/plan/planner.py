@@ -24,7 +24,7 @@ from math import inf, prod
 
 from sqlglot import exp
 
-from deltic.calculus.planning.selectivity import selectivity
+from deltic.calculus.planning.statistics import selectivity
 from deltic.circuit.expressions import infer, is_checked, is_literal, is_not_null
 from deltic.circuit.isolating import solve
 from deltic.depth import deep

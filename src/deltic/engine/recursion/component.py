@@ -22,9 +22,8 @@ from deltic.engine.recursion.signed.applied import applied_of
 from deltic.engine.recursion.signed.choosing import examinations_of
 from deltic.engine.recursion.signed.compiled import history_tables
 from deltic.engine.recursion.signed.examination import Examinations
-from deltic.engine.recursion.signed.nested import InnerFixpoint
 from deltic.engine.recursion.signed.priority import admission_of
-from deltic.engine.recursion.signed.relation_function import FunctionOutput, RelationFunction
+from deltic.engine.recursion.signed.relation_function import FunctionOutput, InnerFixpoint, RelationFunction
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.recursion.termination import Bounds, computing
 from deltic.engine.storage.kinds import RelationKind

@@ -11,8 +11,7 @@ from sqlglot import exp
 
 from deltic.calculus.planning.statistics import place_name, recursive
 from deltic.engine.operators.seen import passing
-from deltic.engine.plan.frequencies import Values
-from deltic.engine.plan.measured import Relations
+from deltic.engine.plan.measured import Relations, Values
 from deltic.engine.storage.arrow import Encoded
 from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.layout import Column, Nulls, concatenated

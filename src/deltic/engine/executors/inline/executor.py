@@ -13,8 +13,7 @@ from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.evolution import extension
 from deltic.engine.executors.executor import Executed, Host, StateHolder
 from deltic.engine.executors.explain import DECISIONS, FORGOTTEN, explain, formulas, maintenance, queries, text_of
-from deltic.engine.executors.forgetting import Forget
-from deltic.engine.executors.forgotten_rows import NO_MARKS, Marks
+from deltic.engine.executors.forgetting import NO_MARKS, Forget, Marks
 from deltic.engine.executors.inline.program import LocalProgram
 from deltic.engine.image import Image, Saved
 from deltic.engine.keyed import plain

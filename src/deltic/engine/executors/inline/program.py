@@ -19,16 +19,14 @@ from deltic.engine.changes import Changes
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.derived import Order
 from deltic.engine.executors.evolution import kept_relations, passed_to_new, rows_in_new_orders, unchanged_rules
-from deltic.engine.executors.forgetting import Forgetting
-from deltic.engine.executors.forgotten_rows import ForgottenRows
+from deltic.engine.executors.forgetting import Forgetting, ForgottenRows
 from deltic.engine.executors.inline.boundary import Boundary
 from deltic.engine.executors.inline.contents import NO_BATCHES, Contents
 from deltic.engine.executors.inline.epoch_runner import EpochRunner, Grow
 from deltic.engine.executors.inline.strata import Strata
-from deltic.engine.executors.options import Options
 from deltic.engine.executors.stored_program import StoredProgram
 from deltic.engine.image import Saved
-from deltic.engine.options import EngineOptions
+from deltic.engine.options import EngineOptions, Options
 from deltic.engine.plan.plans import Plans
 from deltic.engine.protocol import Engine
 from deltic.engine.result import EpochResult

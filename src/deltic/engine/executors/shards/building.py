@@ -8,7 +8,6 @@ from dataclasses import replace
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.comparing import netted
 from deltic.engine.executors.evolution import rows_in_new_orders
-from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.definition import ShardDefinition
 from deltic.engine.executors.shards.evolution import Former, Rows, ShardEvolution
 from deltic.engine.executors.shards.group import ShardGroup
@@ -16,6 +15,7 @@ from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.image import Json
+from deltic.engine.options import Options
 from deltic.engine.result import EpochResult
 from deltic.engine.state_version import together
 from deltic.engine.storage.store import Store

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 
-from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.messages import DRIVER, Message
 from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.tasks import Outcome, opened, save
 from deltic.engine.files.address import files_at
 from deltic.engine.files.contents import contents_of
 from deltic.engine.image import Json
+from deltic.engine.options import Options
 from deltic.errors import DelticError
 
 FROZEN = 1 << 16

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from deltic.circuit.graph import Circuit
-from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.recursion import MaintenanceChoice
-from deltic.engine.options import EngineOptions
+from deltic.engine.options import EngineOptions, Options
 from deltic.program.frontiers import Frontiers, frontiers
 from deltic.program.program import Program
 

@@ -19,8 +19,7 @@ from deltic.engine.batches import Changed, TableBatch, rows_of
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.executor import Executed, Host, nothing
 from deltic.engine.executors.explain import DECISIONS, FORGOTTEN, explain, maintenance, queries, text_of
-from deltic.engine.executors.forgetting import Forget
-from deltic.engine.executors.forgotten_rows import NO_MARKS, ForgottenRows, Marks
+from deltic.engine.executors.forgetting import NO_MARKS, Forget, ForgottenRows, Marks
 from deltic.engine.executors.shards.building import NOTHING, after, build, rows_in
 from deltic.engine.executors.shards.copies import Survey
 from deltic.engine.executors.shards.definition import ShardDefinition

@@ -22,7 +22,6 @@ import pyarrow as pa
 
 from deltic.engine.comparing import Beside, compared
 from deltic.engine.conflicts import Conflicts, TableError
-from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.exchange import Received
 from deltic.engine.executors.shards.messages import DIRECT, Message, sent, slices
 from deltic.engine.executors.shards.plan import ShardPlan
@@ -32,6 +31,7 @@ from deltic.engine.executors.shards.tasks import opened
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
 from deltic.engine.keyed import Keyed, LookUp, RowChange, amount, key_of
+from deltic.engine.options import Options
 from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.arrow import make_room, packed
 from deltic.engine.storage.batch import CountChanges

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from deltic.engine.batches import Changed, in_memory
 from deltic.engine.executors.constants import is_constant, rows_of_constant
-from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.definition import ShardDefinition
 from deltic.engine.executors.shards.evolution import ShardEvolution
 from deltic.engine.executors.shards.exchange import messages_of
@@ -22,6 +21,7 @@ from deltic.engine.executors.shards.restrict import restrict
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.task_memory import shrunk
 from deltic.engine.operators.faults import Faults
+from deltic.engine.options import Options
 from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.store import Store
 from deltic.program.program import Program

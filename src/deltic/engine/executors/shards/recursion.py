@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
-from deltic.engine.executors.options import Options
 from deltic.engine.executors.placed import RoundsChoice
 from deltic.engine.executors.shards.needs import Lane, alike
+from deltic.engine.options import Options
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.refresh import Policy
 from deltic.program.frontiers import remembered

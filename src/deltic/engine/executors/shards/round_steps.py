@@ -11,16 +11,15 @@ from typing import TypeVar
 
 import numpy as np
 
-from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.exchange import Inbox, Received
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.plan_steps import Iterate, Search, Step, Take
-from deltic.engine.executors.shards.rounds import Rounds
+from deltic.engine.executors.shards.rounds import Rounds, by_time, derived_by_time, of_times
 from deltic.engine.executors.shards.steps import Moment, Steps
-from deltic.engine.executors.shards.times import by_time, derived_by_time, of_times
 from deltic.engine.growth import Growth
 from deltic.engine.operators.search import Derivations
+from deltic.engine.options import Options
 from deltic.engine.recursion.pending import RoundId
 from deltic.engine.recursion.signed.priority import admission_of, admitted
 from deltic.engine.storage.arrangement import time_array

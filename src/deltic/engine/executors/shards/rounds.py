@@ -10,19 +10,23 @@ What must hold, in addition to the rules of the driver, its queue and its settle
   also work on a shard. The epoch's changes are stored with the relation: an examination reads its drift from there
   after rows were repacked, and in the next job.
 * A round that lacked room is settled again from the same candidates, repacked; nothing of it has entered the queue.
+
+Rows with iterations are split into parts of one iteration each, and merged into runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial, reduce
 
-from deltic.engine.executors.options import Options
+import numpy as np
+
 from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.plan_steps import Iterate
 from deltic.engine.executors.shards.task_memory import reason_in_rounds
-from deltic.engine.executors.shards.times import by_time, of_times
 from deltic.engine.operators.query import Environment
+from deltic.engine.operators.search import Derivations
+from deltic.engine.options import Options
 from deltic.engine.recursion.driver import settle_round
 from deltic.engine.recursion.pending import Candidates, PendingQueue, RoundId
 from deltic.engine.recursion.settle import HistorySettler, SetSettler, Settler
@@ -31,10 +35,11 @@ from deltic.engine.recursion.signed.oscillation import rest_of
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.recursion.termination import Bounds, Termination
 from deltic.engine.result import ComponentReport
-from deltic.engine.storage.arrangement import Arrangement
+from deltic.engine.storage.arrangement import Arrangement, time_array
+from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.kinds import RelationKind, kind_of
 from deltic.engine.storage.layout import Layout
-from deltic.engine.storage.run import NO_WEIGHTS, Run
+from deltic.engine.storage.run import NO_WEIGHTS, Run, Times, Weights, Words, add_runs, merge_runs
 from deltic.engine.storage.state import Role, State
 from deltic.engine.storage.store import Store
 from deltic.errors import count_of
@@ -294,3 +299,44 @@ def report_of_rounds(
 def in_rounds(rounds: int, shards: int) -> str:
     """Return how a recursion was updated, for reports."""
     return f"in {count_of(rounds, 'round')} over {shards} shards"
+
+
+def by_time(run: Run) -> Iterator[tuple[int, Words, Weights]]:
+    """Yield the rows of each iteration with their weights. Rows without times belong to iteration 0."""
+    weights = run.all_weights()
+    if not run.times.size or (run.times == run.max_time).all():
+        yield run.max_time, run.words, weights
+        return
+    yield from _apart(run.words, weights, run.times)
+
+
+def _apart(words: Words, weights: Weights, times: Times) -> Iterator[tuple[int, Words, Weights]]:
+    """Yield the rows of each iteration. Weights may be empty if all are 1."""
+    for time in np.unique(times).tolist():
+        chosen = times == time
+        yield int(time), words[:, chosen], weights[chosen] if weights.size else weights
+
+
+def of_times(parts: Iterable[tuple[int, Words, Weights]]) -> Run | None:
+    """Return the sum of parts of one iteration each as a run; None if it is empty."""
+    batches: dict[int, CountChanges] = {}
+    for time, words, weights in parts:
+        batches.setdefault(time, CountChanges()).add(words, weights)
+    runs: tuple[Run, ...] = ()
+    for time, batch in sorted(batches.items()):
+        if (run := batch.run()) is not None:
+            runs = add_runs(runs, Run(run.words, time_array(len(run), time), run.weights))
+    return reduce(merge_runs, reversed(runs)) if runs else None
+
+
+def derived_by_time(found: Iterable[Derivations], now: int) -> Run | None:
+    """Return the sum of derivations. Those without times of their own belong to iteration `now`."""
+
+    def parts() -> Iterator[tuple[int, Words, Weights]]:
+        for derived in found:
+            if derived.times.size:
+                yield from _apart(derived.words, derived.weights, derived.times)
+            else:
+                yield now, derived.words, derived.weights
+
+    return of_times(parts())

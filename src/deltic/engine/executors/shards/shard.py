@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.forgetting import Forget
-from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.exchange import Inbox, Received
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.plan import ShardPlan
@@ -19,6 +18,7 @@ from deltic.engine.executors.shards.plan_steps import Iterate, Present, Step
 from deltic.engine.executors.shards.round_steps import RoundSteps
 from deltic.engine.executors.shards.steps import Moment
 from deltic.engine.growth import Growth
+from deltic.engine.options import Options
 from deltic.engine.recursion.pending import RoundId
 from deltic.engine.storage.layout import DomainOverflow
 from deltic.engine.storage.store import Renumbered, Store

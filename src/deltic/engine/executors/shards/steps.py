@@ -12,7 +12,6 @@ from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.defined import DefinedStep
 from deltic.engine.executors.derived import DerivedStep
 from deltic.engine.executors.forgetting import Forgetting
-from deltic.engine.executors.options import Options
 from deltic.engine.executors.relation_change import add_derivations, set_change
 from deltic.engine.executors.shards.encoded_rows import EncodedRows, Rows
 from deltic.engine.executors.shards.exchange import Inbox, Received, joined, messages_of
@@ -34,6 +33,7 @@ from deltic.engine.executors.shards.task_memory import bytes_on, reason_on_one_s
 from deltic.engine.executors.stored_program import StoredProgram
 from deltic.engine.keyed import ORDER, Keyed, are_by_key, in_order, weighted
 from deltic.engine.operators.query import Evaluation
+from deltic.engine.options import Options
 from deltic.engine.plan.planner import plan
 from deltic.engine.recursion.refresh import Recursive
 from deltic.engine.result import ComponentReport

@@ -23,7 +23,6 @@ from deltic.engine.changes import count
 from deltic.engine.conflicts import Conflicts, joined
 from deltic.engine.executors.epoch_work import Costs, add_costs
 from deltic.engine.executors.forgetting import Forget
-from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.exchange import Inbox
 from deltic.engine.executors.shards.files import read_description, read_state, write_state
 from deltic.engine.executors.shards.messages import (
@@ -43,6 +42,7 @@ from deltic.engine.executors.shards.task_memory import Outgrown
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
 from deltic.engine.image import Json
+from deltic.engine.options import Options
 from deltic.engine.recursion.pending import RoundId
 from deltic.engine.result import ComponentReport
 from deltic.engine.storage.codec import decode_rows

@@ -12,7 +12,6 @@ from deltic.engine.comparing import Beside
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.executors.executor import Host
-from deltic.engine.executors.options import Options
 from deltic.engine.executors.shards.inquiries import Comparison, Settled, Settlement
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import ShardPlan
@@ -20,6 +19,7 @@ from deltic.engine.executors.shards.staged_rows import MessageBatch, RowSplit, S
 from deltic.engine.executors.spark.compacting import RunEach
 from deltic.engine.files.files import Files
 from deltic.engine.keyed import Keyed, KeyedChange, RowChange, with_order
+from deltic.engine.options import Options
 from deltic.engine.prepared import refuse_second
 from deltic.engine.watermark import Watermark
 

@@ -2,6 +2,8 @@
 
 A function is computed at each iteration at which an input changes. While the changes of the epoch do not sum to zero,
 it is also computed at each later iteration at which an input has an entry. In between inputs and results stay the same.
+
+The function of a recursion inside a recursion is an engine of its own, whose state is that of one iteration.
 """
 
 from __future__ import annotations
@@ -11,11 +13,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from deltic.engine.operators.custom import decoded, encoded
 from deltic.engine.operators.query import Environment
+from deltic.engine.protocol import Engine
 from deltic.engine.recursion.signed.timeline import BEGINNING, Timeline
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.run import Run, Words, add_runs, merge_runs
 from deltic.engine.storage.state import State
+from deltic.program.histories import Nested
+from deltic.program.nested import alone
 
 
 class RelationFunction(ABC):
@@ -149,3 +155,35 @@ class FunctionOutput:
     def change(self, now: int) -> Run:
         """Return the change of the relation at an iteration, relative to its history."""
         return self.function.change(self.name, now)
+
+
+class InnerFixpoint(Following):
+    """The inner fixpoint with these inputs; it computes all of its relations that are read."""
+
+    def __init__(self, definition: Nested, sources: Sequence[State], environment: Environment) -> None:
+        super().__init__(sources, environment)
+        self.circuit = alone(definition.fixpoint, [source.relation.schema for source in sources])
+        self._engine: Engine | None = None
+
+    def restart(self) -> None:
+        super().restart()
+        self._engine = None
+
+    def follow(self, changes: Sequence[Run]) -> Mapping[str, Run]:
+        given = {
+            str(number): decoded(source, change, self.environment)
+            for number, (source, change) in enumerate(zip(self.sources, changes, strict=True))
+            if len(change)
+        }
+        if self._engine is None:
+            self._engine = self.environment.inner_engine(self.circuit)
+        elif not given:
+            return {}
+        result = self._engine.apply(given, "trust")
+        self.environment.visits.rows += result.rows_visited
+        found = {
+            name: encoded(target, result.changes[name], self.environment).run()
+            for name, target in self.targets.items()
+            if name in result.changes
+        }
+        return {name: run for name, run in found.items() if run is not None}

@@ -1,7 +1,7 @@
-"""Extreme values: stored along with all values in order, so that a walk finds the next one when the present one
-vanishes.
+"""Aggregates of values that are stored in order: extremes, percentiles, and those recomputed from all of them.
 
-For aggregates of two columns, pairs are stored as single values, in the order of the compared column.
+A walk finds the next extreme when the present one vanishes, and moves the positions of percentiles. For aggregates of
+two columns, pairs are stored as single values, in the order of the compared column.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from deltic.circuit.accumulators.extreme import Extreme, ExtremeBy
 from deltic.engine.accumulators.slots import Result, Slots, Totals, reads
 from deltic.engine.storage.codec import encode
 from deltic.engine.storage.layout import Column
+from deltic.engine.storage.single import writer
 from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Type
 
@@ -43,3 +44,22 @@ def extreme_by(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> R
         return values, nulls
 
     return Result(result)
+
+
+@reads("percentile", "percentile_disc")
+def percentile(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
+    """Allocate the slots of values at ranks; the first one has the result."""
+    return Result.stored(slots.rank(call.columns, call))
+
+
+@reads("collect_list", "collect_set", "mode", "string_agg")
+def whole(slots: Slots, call: GroupedAggregate, types: Sequence[Type]) -> Result:
+    """Allocate the slot of the result. It is 0 as long as there are no values."""
+    slot, present = slots.whole(call.columns, call), slots.values(call.columns).present
+    accumulator = ACCUMULATORS[call.function]
+    if slots.is_partial(call):
+        return Result(lambda totals: (totals[:, slot], totals[:, slot + 1] > 0))
+    if not accumulator.counts:
+        return Result.stored(slot)
+    nothing = writer(accumulator.result(types), slots.interner)(accumulator.value({}, types, call.parameters))
+    return Result(lambda totals: (np.where(totals[:, present] > 0, totals[:, slot], nothing), None))
