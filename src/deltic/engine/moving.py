@@ -42,9 +42,8 @@ def weights_of(stores: Iterable[Store], name: str) -> pa.Table:
     for store in stores:
         state = store.states[name]
         kept = [(state.layout, *state.rows())]
-        for (role, _), arrangement in state.auxiliary.items():
-            if role == "surplus":
-                kept += [(arrangement.layout, run.words, run.all_weights()) for run in arrangement.runs]
+        if state.is_set:
+            kept += [(state.surplus.layout, run.words, run.all_weights()) for run in state.surplus.runs]
         for layout, words, weights in kept:
             signed = weights.astype("int64")
             parts.append(decode_rows(state.relation.schema, layout, words, store.interner, signed))

@@ -121,7 +121,7 @@ class StateVersion(Version):
 
         def ask(relation: Frozen, interner: Interner, counted: bool) -> pa.Table:
             values, known = relation.key(equal, interner), relation.ranges(ranges, interner)
-            result = relation.no_rows() if values is None else find_rows(relation, values, known)
+            result = relation.layout.no_rows() if values is None else find_rows(relation, values, known)
             shown, types = relation.shown(*result, interner, counted), relation.schema.types
             for column in (c for c in ranges if relation.schema.index(c) not in known):
                 shown = shown.filter(ranges[column].mask(shown.column(column), types[column]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from deltic.engine.executors.relation_change import set_change
 from deltic.engine.operators.kernel import KERNELS
 from deltic.engine.operators.query import Environment
 from deltic.engine.result import ComponentReport
@@ -38,7 +37,7 @@ class DefinedStep:
         """Compute the relation's change from those of its sources. Return a report if all rows were recomputed."""
         started, before = time.perf_counter(), self._visits.rows
         change = self.kernel.change()
-        set_change(self.state, change, self._are_stored)
+        self.state.set_change(change, self._are_stored)
         if not self.kernel.recomputes:
             return None
         visited, seconds = self._visits.rows - before, time.perf_counter() - started

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import inf
 
-from deltic.engine.executors.relation_change import add_derivations, set_change
 from deltic.engine.operators.beginning import beginning, least_visited
 from deltic.engine.operators.query import Environment, Evaluation
 from deltic.engine.refresh import AbandonedError, CostHistory, Policy, Refresh
@@ -93,7 +92,7 @@ class DerivedStep(RefreshedStep):
     def run(self) -> ComponentReport | None:
         """Update the relation. Return a report if it was recomputed."""
         if (copied := self._copied()) is not None:
-            set_change(self._state, copied, self._is_stored)
+            self._state.set_change(copied, self._is_stored)
             return None
         if self.refresh.policy is Policy.INCREMENTAL or not self.can_recompute:
             self._add(self._updated())
@@ -155,7 +154,7 @@ class DerivedStep(RefreshedStep):
         self._add(batch)
 
     def _add(self, derivations: CountChanges) -> None:
-        add_derivations(self._state, derivations, self._is_stored)
+        self._state.add_derivations(derivations, self._is_stored)
 
     def _updated(self) -> CountChanges:
         """Return the change of the counts from the changes below. A rule whose atoms were all empty is computed in

@@ -80,6 +80,6 @@ class Aggregates(GroupTotals, RelationUpdater):
             results = self.slots.read(both)
         except NoResult as missing:
             self.report(missing, columns[: self.keys, np.concatenate([starts, starts])])
-            return self.target.no_rows()
+            return self.target.layout.no_rows()
         at, signs = moved_groups(both, results.addresses)
         return self.rows(columns[: self.keys], starts[at % len(starts)], results, at), signs

@@ -68,12 +68,12 @@ class OperatorCalls:
             found = function(*arguments)
         except EvaluationError as error:
             raise EvaluationError(f"{self._target.relation.name}: {error}") from error.__cause__
-        return encoded(self._target, found, self._environment).run() or Run(self._target.no_rows()[0])
+        return encoded(self._target, found, self._environment).run() or Run(self._target.layout.no_rows()[0])
 
 
 def decoded(state: State, run: Run | None, environment: Environment) -> pa.Table:
     """Return rows of a relation with their weights."""
-    words, weights = (run.words, run.all_weights()) if run is not None else state.no_rows()
+    words, weights = (run.words, run.all_weights()) if run is not None else state.layout.no_rows()
     environment.visits.rows += len(weights)
     return decode_rows(state.relation.schema, state.layout, words, environment.interner, weights)
 

@@ -11,7 +11,7 @@ from deltic.engine.executors.inline.program import LocalProgram
 from deltic.engine.operators.query import VisitLimit
 from deltic.engine.plan.plans import Plans
 from deltic.engine.storage.arrow import Encoded
-from deltic.engine.storage.state import StoreSnapshot
+from deltic.engine.storage.store import StoreSnapshot
 
 # An epoch that was restarted visits this many times the rows of its earlier tries before the next review.
 _LATER = 16

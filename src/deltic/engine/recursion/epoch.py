@@ -25,7 +25,8 @@ from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.run import Run, merge_runs
-from deltic.engine.storage.state import State, StoreSnapshot
+from deltic.engine.storage.state import State
+from deltic.engine.storage.store import StoreSnapshot
 
 # Called regularly with the present iteration, 0 while the changes below are pushed. It may raise to end the epoch.
 Check = Callable[[int], None]

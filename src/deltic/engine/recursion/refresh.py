@@ -11,7 +11,8 @@ from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.refresh import AbandonedError, Changes, CostHistory, Policy, Refresh
 from deltic.engine.refreshed_step import Reach, RefreshedStep
 from deltic.engine.result import ComponentReport
-from deltic.engine.storage.state import State, StoreSnapshot
+from deltic.engine.storage.state import State
+from deltic.engine.storage.store import StoreSnapshot
 
 
 class Recursive(RefreshedStep):

@@ -220,7 +220,7 @@ class HistorySettler(Settler):
                 look_at(self._output.function, later, effects)
             candidates = change.words if change is not None else candidates[0][:, :0], candidates[1]
         if self._examination is not None and candidates[0].shape[1]:
-            self._examine(self._examination, candidates[0], change or Run(self.state.no_rows()[0]), now, effects)
+            self._examine(self._examination, candidates[0], change or Run(self.state.layout.no_rows()[0]), now, effects)
 
     def _enter(self, change: Run, now: int, effects: Effects) -> None:
         """Add a change to the rows by iteration and to the drifts, and mark the functions that read it as due."""

@@ -18,7 +18,7 @@ from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.codec import decode_rows
 from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.layout import Column, fit, reaches
-from deltic.engine.storage.run import NO_WEIGHTS, Run, Weights, Words, consolidate
+from deltic.engine.storage.run import NO_WEIGHTS, Run, Weights, Words, add_runs, consolidate
 from deltic.engine.storage.spilling import pieces
 from deltic.engine.storage.state import State
 from deltic.engine.storage.unique import weights_alike
@@ -59,8 +59,8 @@ def table_change(
     words, change = packed(state, columns, weights)
     alike, by_key = NO_WEIGHTS, cast(Any, slice(None))
     if conflicts == "trust":
-        moved = state.trust(words, change)
-    elif state.is_new() and (change == 1).all():
+        moved = _trusted(state, words, change)
+    elif _is_new(state) and (change == 1).all():
         moved = change
     else:
         held, alike, by_key = weights_alike(state, key, words)
@@ -69,13 +69,45 @@ def table_change(
         new = np.maximum(most, 0)
         if conflicts == "error" and np.count_nonzero(wrong := new != old + change):
             raise _conflict(name, state, words[:, wrong], old[wrong], change[wrong], interner)
-        state.drop_surplus(words)
+        _drop_surplus(state, words)
         moved = new - held
     if np.count_nonzero(moved) < len(moved):
         there = moved != 0
         alike = alike[there[by_key]] if alike.size else alike
         words, moved = words[:, there], moved[there]
     return Run(words, weights=moved) if len(moved) else None, alike
+
+
+def _trusted(state: State, words: Words, change: Weights) -> Weights:
+    """Return the effective change of a table whose changes are not checked.
+
+    A set stores the surplus of its rows' weights beside the rows, so that its rows are the `distinct` of all
+    changes, H of [DBSP Prop. 6.12].
+    """
+    if not state.is_set:
+        return change
+    old = state.contents.weights_of(words)
+    before = state.surplus.weights_of(words)
+    moved: Weights = (old + before + change > 0) - old
+    _add_surplus(state, words, change - moved)
+    return moved
+
+
+def _is_new(state: State) -> bool:
+    """Return whether a table has no rows and no surplus."""
+    return not state.contents.runs and not (state.is_set and state.surplus.runs)
+
+
+def _drop_surplus(state: State, words: Words) -> None:
+    """Forget the surplus of a table's rows."""
+    if state.is_set and state.surplus.runs:
+        _add_surplus(state, words, -state.surplus.weights_of(words))
+
+
+def _add_surplus(state: State, words: Words, change: Weights) -> None:
+    moved = change != 0
+    if moved.any():
+        state.surplus.runs = add_runs(state.surplus.runs, Run(words[:, moved], weights=change[moved]))
 
 
 def packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[Words, Weights]:
@@ -88,7 +120,7 @@ def packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[W
         some = [(values[part], None if nulls is None else nulls[part]) for values, nulls in columns]
         words, sums = consolidate(state.layout.pack((), part.stop - part.start, some), weights[part])
         total.add_run(Run(words, weights=sums))
-    return total.total() or state.no_rows()
+    return total.total() or state.layout.no_rows()
 
 
 def _conflict(name: str, state: State, words: Words, old: Weights, change: Weights, interner: Interner) -> ChangeError:

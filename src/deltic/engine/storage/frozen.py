@@ -71,22 +71,18 @@ class Frozen:
 
     def rows(self) -> tuple[Words, Weights]:
         """Return the rows with a weight, in canonical layout, and their weights, which are one in a set."""
-        return self._rows_of(self.orders[0].runs) if self.orders[0].runs else self.no_rows()
+        return self._rows_of(self.orders[0].runs) if self.orders[0].runs else self.layout.no_rows()
 
     def parts(self) -> Iterator[tuple[Words, Weights]]:
         """Yield the rows in parts, so that memory for a few parts suffices. An empty relation has one part."""
         runs = self.orders[0].runs
-        yield from map(self._rows_of, filter(None, parts(runs))) if runs else [self.no_rows()]
+        yield from map(self._rows_of, filter(None, parts(runs))) if runs else [self.layout.no_rows()]
 
     def _rows_of(self, runs: Sequence[Run]) -> tuple[Words, Weights]:
         words, weights = present(runs)
         if self.is_counted:
             words, weights = words[:, weights > 0], np.ones(int((weights > 0).sum()), np.int64)
         return words, weights
-
-    def no_rows(self) -> tuple[Words, Weights]:
-        """Return no rows and no weights, in canonical layout."""
-        return np.empty((self.layout.words, 0), np.uint64), np.empty(0, np.int64)
 
     def count(self) -> int:
         """Return the number of rows of a set. Without derivations and iterations, it is the sum of the weights."""

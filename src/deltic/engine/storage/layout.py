@@ -26,7 +26,7 @@ from deltic.engine.kernels import packing
 from deltic.engine.kernels.memory import address_of
 from deltic.engine.kernels.types import Table, Words1
 from deltic.engine.storage import spilling as space
-from deltic.engine.storage.run import Words
+from deltic.engine.storage.run import Weights, Words
 from deltic.values.types import Type
 
 Values = npt.NDArray[np.int64]
@@ -386,6 +386,10 @@ class Layout:
         if values and count:
             packing.pack_values(addresses(values), self.table[known:], words)
         return words
+
+    def no_rows(self) -> tuple[Words, Weights]:
+        """Return no packed rows, and no weights."""
+        return np.empty((self.words, 0), np.uint64), np.empty(0, np.int64)
 
     def between(self, begin: Sequence[Raw]) -> tuple[Raw, Raw]:
         """Return the least and greatest first word of rows that begin with these offsets, given for one or more

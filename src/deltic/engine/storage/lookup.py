@@ -30,7 +30,7 @@ def find_rows(relation: Frozen, keys: Mapping[int, Column], ranges: Ranges) -> t
     """
     order, runs = _entries(relation, keys, ranges)
     if not runs:
-        return relation.no_rows()
+        return relation.layout.no_rows()
     words, weights = present(runs)
     if order is not relation.orders[0]:
         words = relation.layout.pack(order.columns(words), words.shape[1])

@@ -13,7 +13,7 @@ What must hold:
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterator
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,10 +24,11 @@ import numpy as np
 from deltic.engine.kernels.settle import crossings
 from deltic.engine.parallel import run_all
 from deltic.engine.storage.arrangement import Arrangement, present, replica
+from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.frozen import Frozen
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.layout import Domain, Layout
-from deltic.engine.storage.run import Run, Weights, Words, add_runs, merge_runs
+from deltic.engine.storage.run import Run, Weights, Words, merge_runs
 from deltic.errors import CountOverflowError
 from deltic.program.program import Relation
 
@@ -278,14 +279,13 @@ class State:
         self._check_counts(self.contents, run)
         self._appended = run
         built = [store for store in self.by_order.values() if store.is_built]
-        place = partial(self._in_order, run)
+
+        def place(store: Arrangement) -> Run:
+            return run if store.order == self.canonical else store.arrange(self.layout, run)
+
         arranged = run_all([partial(place, s) for s in built]) if len(run) >= _MANY else list(map(place, built))
         for store, change in zip(built, arranged, strict=True):
             store.append(change)
-
-    def _in_order(self, run: Run, store: Arrangement) -> Run:
-        """Return a canonical run in the order of an arrangement."""
-        return run if store.order == self.canonical else store.arrange(self.layout, run)
 
     def arranged(self, run: Run, order: tuple[int, ...]) -> Run:
         """Return a canonical run in another order, which must be declared."""
@@ -326,35 +326,10 @@ class State:
         if (((before ^ after) & (added ^ after)) < 0).any():
             raise CountOverflowError(relations=(self.relation.name,))
 
-    def trust(self, words: Words, change: Weights) -> Weights:
-        """Return the effective change of a table whose changes are not checked.
-
-        A set stores the surplus of its rows' weights beside the rows, so that its rows are the `distinct` of all
-        changes, H of [DBSP Prop. 6.12].
-        """
-        if not self.is_set:
-            return change
-        surplus, old = self.auxiliary["surplus", self.canonical], self.contents.weights_of(words)
-        before = surplus.weights_of(words)
-        total = old + before + change
-        moved: Weights = (total > 0) - old
-        self._add_surplus(words, change - moved)
-        return moved
-
-    def is_new(self) -> bool:
-        """Return whether the table has no rows and no surplus."""
-        return not self.contents.runs and not (self.is_set and self.auxiliary["surplus", self.canonical].runs)
-
-    def drop_surplus(self, words: Words) -> None:
-        """Forget the surplus of a table's rows."""
-        if self.is_set and (surplus := self.auxiliary["surplus", self.canonical]).runs:
-            self._add_surplus(words, -surplus.weights_of(words))
-
-    def _add_surplus(self, words: Words, change: Weights) -> None:
-        moved = change != 0
-        if moved.any():
-            surplus = self.auxiliary["surplus", self.canonical]
-            surplus.runs = add_runs(surplus.runs, Run(words[:, moved], weights=change[moved]))
+    @property
+    def surplus(self) -> Arrangement:
+        """Return the surplus of the trusted changes of a table that is a set."""
+        return self.auxiliary["surplus", self.canonical]
 
     def forget(self, run: Run) -> None:
         """Remove rows without a change; `run` is their negation. Call it only between changes."""
@@ -375,14 +350,24 @@ class State:
         is_counted = self.kind is RelationKind.SET
         return Frozen(self.relation.schema, self.is_set, is_counted, (contents.sorted(), *others))
 
-    def no_rows(self) -> tuple[Words, Weights]:
-        """Return no rows and no weights, in canonical layout."""
-        return np.empty((self.layout.words, 0), np.uint64), np.empty(0, np.int64)
-
     def whole(self) -> Run:
         """Return the present rows with their weights, as a change from the empty relation."""
         words, weights = self.rows()
         return Run(words, weights=weights)
+
+    def set_change(self, change: Run | None, is_stored: bool = True) -> None:
+        """Set the change, and add it to the rows if these are stored. An empty change is none."""
+        if change is not None and len(change):
+            self.delta = change
+            if is_stored and self.kind is not RelationKind.TRANSIENT:
+                self.append(change)
+
+    def add_derivations(self, derivations: CountChanges, is_stored: bool) -> None:
+        """Set the change by derivations, which are added to the counts of a set."""
+        if self.kind is not RelationKind.SET:
+            self.set_change(derivations.run(), is_stored)
+        elif (total := derivations.total()) is not None:
+            self.set_change(self.change_set(*total), is_stored)
 
     def change_set(self, words: Words, change: Weights) -> Run:
         """Add `change` to the counts of a set's rows. Return the change of the set, H of [DBSP Prop. 6.12]."""
@@ -391,32 +376,3 @@ class State:
         self.count(Run(words, weights=change))
         moved = actions != 0
         return Run(words[:, moved], weights=actions[moved])
-
-
-@dataclass(frozen=True)
-class StoreSnapshot:
-    """The state of relations at one moment. It shares their runs, so it costs nothing."""
-
-    saved: list[tuple[Arrangement, tuple[Run, ...], tuple[Run, ...], Layout, bool]]
-
-    @classmethod
-    def of(cls, states: Iterable[State]) -> StoreSnapshot:
-        """Return the snapshot of these relations."""
-        return cls([(a, a.runs, a.before, a.layout, a.is_built) for state in states for a in state.arrangements()])
-
-    def restore(self, relations: Iterable[State]) -> bool:
-        """Restore relations to the snapshot, without a change. Return whether a layout had changed since."""
-        is_packed_anew, wanted = False, set[int]()
-        for state in relations:
-            state.delta = None
-            wanted.update(map(id, state.arrangements()))
-        for arrangement, runs, before, layout, is_built in self.saved:
-            if id(arrangement) in wanted:
-                is_packed_anew = is_packed_anew or arrangement.layout is not layout
-                arrangement.runs, arrangement.before = runs, before
-                arrangement.layout, arrangement.is_built = layout, is_built
-        return is_packed_anew
-
-    def runs(self) -> dict[int, tuple[Run, ...]]:
-        """Return the runs of each arrangement in the snapshot, by the arrangement's id()."""
-        return {id(arrangement): runs for arrangement, runs, *_ in self.saved}

@@ -18,6 +18,7 @@ What holds between epochs:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -26,9 +27,10 @@ from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.domains import Domains, assign_domains
 from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.kinds import RelationKind, kind_of
-from deltic.engine.storage.layout import Domain, DomainOverflow
+from deltic.engine.storage.layout import Domain, DomainOverflow, Layout
+from deltic.engine.storage.run import Run
 from deltic.engine.storage.spilling import Space
-from deltic.engine.storage.state import Name, State, StoreSnapshot
+from deltic.engine.storage.state import Name, State
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -44,6 +46,35 @@ class Renumbered(Exception):
 
     The present values stay known.
     """
+
+
+@dataclass(frozen=True)
+class StoreSnapshot:
+    """The state of relations at one moment. It shares their runs, so it costs nothing."""
+
+    saved: list[tuple[Arrangement, tuple[Run, ...], tuple[Run, ...], Layout, bool]]
+
+    @classmethod
+    def of(cls, states: Iterable[State]) -> StoreSnapshot:
+        """Return the snapshot of these relations."""
+        return cls([(a, a.runs, a.before, a.layout, a.is_built) for state in states for a in state.arrangements()])
+
+    def restore(self, relations: Iterable[State]) -> bool:
+        """Restore relations to the snapshot, without a change. Return whether a layout had changed since."""
+        is_packed_anew, wanted = False, set[int]()
+        for state in relations:
+            state.delta = None
+            wanted.update(map(id, state.arrangements()))
+        for arrangement, runs, before, layout, is_built in self.saved:
+            if id(arrangement) in wanted:
+                is_packed_anew = is_packed_anew or arrangement.layout is not layout
+                arrangement.runs, arrangement.before = runs, before
+                arrangement.layout, arrangement.is_built = layout, is_built
+        return is_packed_anew
+
+    def runs(self) -> dict[int, tuple[Run, ...]]:
+        """Return the runs of each arrangement in the snapshot, by the arrangement's id()."""
+        return {id(arrangement): runs for arrangement, runs, *_ in self.saved}
 
 
 class Store:

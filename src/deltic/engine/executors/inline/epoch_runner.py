@@ -12,8 +12,8 @@ from deltic.engine.interrupts import postponed
 from deltic.engine.operators.faults import Faults
 from deltic.engine.prepared import unfailing
 from deltic.engine.storage.layout import DomainOverflow
-from deltic.engine.storage.state import State, StoreSnapshot
-from deltic.engine.storage.store import Renumbered, Store
+from deltic.engine.storage.state import State
+from deltic.engine.storage.store import Renumbered, Store, StoreSnapshot
 from deltic.errors import CountOverflowError, IterationLimitError
 from deltic.program.program import Program
 

@@ -34,8 +34,7 @@ from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.arrow import Encoded
 from deltic.engine.storage.image import restored
 from deltic.engine.storage.spilling import Space
-from deltic.engine.storage.state import StoreSnapshot
-from deltic.engine.storage.store import Store
+from deltic.engine.storage.store import Store, StoreSnapshot
 from deltic.program.frontiers import frontiers
 from deltic.program.program import Program
 

@@ -106,7 +106,7 @@ class Comparison(Inquiry):
             words, weights = packed(state, received.columns, received.weights)
             batch.add_run(Run(words, weights=weights))
         batch.add_run(state.whole().negated())
-        words, weights = batch.total() or state.no_rows()
+        words, weights = batch.total() or state.layout.no_rows()
         for part in slices(len(weights)):
             yield decode_rows(state.relation.schema, state.layout, words[:, part], interner, weights[part])
 

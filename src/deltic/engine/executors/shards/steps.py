@@ -12,7 +12,6 @@ from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.defined import DefinedStep
 from deltic.engine.executors.derived import DerivedStep
 from deltic.engine.executors.forgetting import Forgetting
-from deltic.engine.executors.relation_change import add_derivations, set_change
 from deltic.engine.executors.shards.encoded_rows import EncodedRows, Rows
 from deltic.engine.executors.shards.exchange import Inbox, Received, joined, messages_of
 from deltic.engine.executors.shards.messages import Message
@@ -42,8 +41,7 @@ from deltic.engine.storage.arrow import make_room, packed, table_change
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import NO_TIMES, Run, Times, Weights
-from deltic.engine.storage.state import StoreSnapshot
-from deltic.engine.storage.store import Store
+from deltic.engine.storage.store import Store, StoreSnapshot
 from deltic.engine.storage.unique import check_unique
 from deltic.program.definitions import Table
 from deltic.program.frontiers import NO_FRONTIERS
@@ -230,7 +228,7 @@ class Steps(StoredProgram):
                 columns, weights = joined(sent)
                 given = columns, weights, self._conflicts, self.store.interner, self._key(name)
                 change, self._alike[name] = table_change(name, state, *given)
-                set_change(state, change)
+                state.set_change(change)
             return
         batch = CountChanges()
         for layout, run in self._staying.pop(name, ()):
@@ -238,7 +236,7 @@ class Steps(StoredProgram):
         for columns, weights in sent:
             words, summed = packed(state, columns, weights)
             batch.add_run(Run(words, weights=summed))
-        add_derivations(state, batch, self.is_stored(name))
+        state.add_derivations(batch, self.is_stored(name))
 
     def _search(self, step: Search) -> Iterator[Message]:
         query = step.query

@@ -72,7 +72,7 @@ class Stateful(Following):
 
     def follow(self, changes: Sequence[Run]) -> Mapping[str, Run]:
         (name,) = self.targets
-        first = Run(self.targets[name].no_rows()[0])
+        first = Run(self.targets[name].layout.no_rows()[0])
         if self._state is None:
             make = self._calls.custom.state
             assert make is not None

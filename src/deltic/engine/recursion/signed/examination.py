@@ -118,7 +118,7 @@ class GroupKernel:
 
     def apply(self, rows: Run) -> Run:
         """Return the value of the definition for these rows."""
-        nothing = Run(self._target.no_rows()[0])
+        nothing = Run(self._target.layout.no_rows()[0])
         if not len(rows):
             return nothing
         self._source.delta, self._source.contents.runs = rows, (rows,)

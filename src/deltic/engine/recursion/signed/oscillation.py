@@ -82,7 +82,7 @@ def _is_same(parts: Iterable[ClosingRelations], start: int, end: int) -> bool:
 
 def _between(state: State, start: int, end: int) -> tuple[Words, npt.NDArray[np.int64]]:
     """Return the changes of a history after iteration `start`, until `end`."""
-    words, weights = [state.no_rows()[0]], [np.empty(0, np.int64)]
+    words, weights = [state.layout.no_rows()[0]], [np.empty(0, np.int64)]
     for run in state.contents.runs:
         between = (run.times > start) & (run.times <= end)
         words.append(run.words[:, between])

@@ -114,7 +114,7 @@ class Following(RelationFunction):
         if name not in self._owed:
             assert not self._owed
             changed = self.follow([self._moved(i, now) for i in range(len(self.sources))])
-            nothing = {name: Run(target.no_rows()[0]) for name, target in self.targets.items()}
+            nothing = {name: Run(target.layout.no_rows()[0]) for name, target in self.targets.items()}
             self._owed, self._at, self._is_first = {**nothing, **changed}, now, False
         owed, past, self._shown[name] = self._owed.pop(name), self._shown[name], now
         return merge_runs(owed, _between(self._results[name], past, now).negated())
@@ -134,7 +134,7 @@ def _between(timeline: Timeline, start: int, end: int) -> Run:
 
 def total(runs: Sequence[Run], state: State) -> Run:
     """Return the sum of changes of a relation."""
-    result = Run(state.no_rows()[0])
+    result = Run(state.layout.no_rows()[0])
     for run in runs:
         result = merge_runs(result, run)
     return result

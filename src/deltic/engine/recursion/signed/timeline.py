@@ -35,7 +35,7 @@ class Timeline:
 
     def between(self, after: int, until: int) -> Run:
         """Return the sum of the entries later than iteration `after`, up to and including `until`."""
-        words, weights = [self.state.no_rows()[0]], [np.empty(0, np.int64)]
+        words, weights = [self.state.layout.no_rows()[0]], [np.empty(0, np.int64)]
         for run, times, order in self._runs():
             first, end = np.searchsorted(times, (after, until), side="right")
             there = order[first:end]
