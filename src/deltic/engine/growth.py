@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deltic.engine.storage.layout import Domain, DomainOverflow
+from deltic.engine.storage.columns import Domain, DomainOverflow
 from deltic.engine.storage.state import State
 
 _ALL = 64

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltic.engine.accumulators.slots import NoResult, Slots, Totals
+from deltic.engine.storage.columns import Column as StoredColumn
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Column as StoredColumn
 from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Column, Schema, Type
 

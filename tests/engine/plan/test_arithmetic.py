@@ -17,8 +17,8 @@ from deltic.engine.operators.binding import value_of
 from deltic.engine.operators.columns import Columns
 from deltic.engine.plan.arithmetic import Assembler, is_arithmetic
 from deltic.engine.storage.codec import encode
+from deltic.engine.storage.columns import Values
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Values
 from deltic.values.types import Type
 from tests.differential.expressions import EXTREME, SCHEMA, random_row, random_scalar
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltic.engine.storage.arrangement import Arrangement
-from deltic.engine.storage.layout import Domain, DomainOverflow, Layout, placed
+from deltic.engine.storage.columns import Domain, DomainOverflow, placed
+from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import Run, sort_order
 from deltic.engine.storage.texts import Texts
 from deltic.values.types import Type

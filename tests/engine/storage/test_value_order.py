@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deltic.engine.storage.columns import DomainOverflow, Place
 from deltic.engine.storage.interner import Decimals
-from deltic.engine.storage.layout import DomainOverflow, Place
 from deltic.engine.storage.texts import Texts
 from deltic.engine.storage.value_order import BITS, LARGE
 from deltic.values.types import Type

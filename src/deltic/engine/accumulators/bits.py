@@ -10,7 +10,7 @@ from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.bits import Bits
 from deltic.engine.accumulators.slots import Linear, Result, Slots, Totals, reads
 from deltic.engine.operators import numbers
-from deltic.engine.storage.layout import Column
+from deltic.engine.storage.columns import Column
 from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Type
 

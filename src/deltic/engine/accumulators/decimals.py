@@ -13,7 +13,7 @@ from deltic.engine.accumulators.slots import Linear, Natural, NoResult, Result, 
 from deltic.engine.kernels.results import MEAN
 from deltic.engine.kernels.totals import LIMBS
 from deltic.engine.operators import decimals, numbers
-from deltic.engine.storage.layout import Column
+from deltic.engine.storage.columns import Column
 from deltic.engine.storage.value_order import LARGE
 from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Type

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from deltic.circuit.accumulators.exact import POINT, quotient
 from deltic.engine.accumulators.slots import ROWS, Columns, Linear, Result, Slots, Totals
 from deltic.engine.operators import numbers
-from deltic.engine.storage.layout import Column
+from deltic.engine.storage.columns import Column
 from deltic.values.types import Type
 
 Digits = npt.NDArray[np.int64]

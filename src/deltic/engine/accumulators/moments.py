@@ -12,7 +12,7 @@ from deltic.circuit.accumulators.moments import Moments
 from deltic.engine.accumulators.exact import LIMBS, WIDTH, Digits, digits_of_floats, integers
 from deltic.engine.accumulators.slots import Linear, Natural, Result, Slots, Totals, reads
 from deltic.engine.operators import numbers
-from deltic.engine.storage.layout import Column
+from deltic.engine.storage.columns import Column
 from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Type
 

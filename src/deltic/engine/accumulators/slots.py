@@ -13,8 +13,8 @@ import numpy.typing as npt
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.engine.kernels.results import LEFT, READ, VALUE, results_of
 from deltic.engine.kernels.types import Table
+from deltic.engine.storage.columns import Column, ColumnBlock
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Column, ColumnBlock
 from deltic.errors import EvaluationError
 from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Column as Field

@@ -16,7 +16,7 @@ from deltic.engine.kernels.results import LIMBS
 from deltic.engine.kernels.totals import HALVES as HALVES_ADDED
 from deltic.engine.kernels.totals import NUMBER
 from deltic.engine.operators import numbers
-from deltic.engine.storage.layout import Column
+from deltic.engine.storage.columns import Column
 from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Kind, Type
 

@@ -8,8 +8,8 @@ from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import TableBatch
 from deltic.engine.storage.arrow import encode_batch
 from deltic.engine.storage.batch import CountChanges
+from deltic.engine.storage.columns import placed
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import placed
 from deltic.engine.storage.run import Run
 from deltic.engine.storage.state import State
 from deltic.program.definitions import FixedRows

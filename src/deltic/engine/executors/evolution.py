@@ -9,8 +9,8 @@ from types import MappingProxyType
 from deltic.engine.options import Options
 from deltic.engine.result import Extension
 from deltic.engine.storage.batch import CountChanges
+from deltic.engine.storage.columns import placed
 from deltic.engine.storage.kinds import RelationKind, kind_of
-from deltic.engine.storage.layout import placed
 from deltic.engine.storage.run import Run
 from deltic.engine.storage.state import State
 from deltic.program.program import Program, Stratum

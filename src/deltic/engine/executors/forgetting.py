@@ -23,8 +23,8 @@ from deltic.circuit.expressions.meaning import Meaning, meaning
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.codec import encode
+from deltic.engine.storage.columns import LEAST
 from deltic.engine.storage.kinds import RelationKind
-from deltic.engine.storage.layout import LEAST
 from deltic.engine.storage.run import Run, consolidate
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store

@@ -22,7 +22,7 @@ from deltic.engine.operators.values import Values
 from deltic.engine.operators.walks import last_column, near_groups
 from deltic.engine.storage.arrangement import descriptors
 from deltic.engine.storage.batch import CountChanges
-from deltic.engine.storage.layout import Domain
+from deltic.engine.storage.columns import Domain
 from deltic.engine.storage.run import Run, Weights, Words, add_runs
 from deltic.engine.storage.state import State
 from deltic.program.operators.aggregate import Grouped

@@ -29,8 +29,8 @@ from deltic.engine.operators.numbers import Array, Result
 from deltic.engine.operators.remembered import ValueCache
 from deltic.engine.operators.results import of_arrow
 from deltic.engine.storage.codec import decode
+from deltic.engine.storage.columns import Column
 from deltic.engine.storage.interner import Interner, is_interned
-from deltic.engine.storage.layout import Column
 from deltic.functions import function_of, is_call
 from deltic.values import from_arrow, to_arrow
 from deltic.values.types import Type

@@ -16,7 +16,7 @@ from deltic.engine.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.operators.query import Environment
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.codec import decode_rows, encode
-from deltic.engine.storage.layout import placed
+from deltic.engine.storage.columns import placed
 from deltic.engine.storage.run import Run, merge_runs
 from deltic.engine.storage.state import State
 from deltic.errors import EvaluationError

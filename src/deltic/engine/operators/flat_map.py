@@ -16,8 +16,8 @@ from deltic.engine.operators.columns import Columns
 from deltic.engine.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.operators.query import Environment
 from deltic.engine.storage.codec import decode, encode
+from deltic.engine.storage.columns import Values, placed
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Values, placed
 from deltic.engine.storage.run import Run, consolidate
 from deltic.engine.storage.state import State
 from deltic.errors import UnsupportedError

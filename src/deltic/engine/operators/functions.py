@@ -15,8 +15,8 @@ from deltic.engine.accumulators.slots import ROWS, NoResult, Slots
 from deltic.engine.operators import numbers
 from deltic.engine.operators.sequences import OrderedRows, Ordering, Positions
 from deltic.engine.storage.codec import decode, encode, order_floats
+from deltic.engine.storage.columns import Column, Values
 from deltic.engine.storage.interner import Interner, is_labelled
-from deltic.engine.storage.layout import Column, Values
 from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.arrow import from_arrow, to_arrow
 from deltic.values.types import Schema, Type

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deltic.engine.storage.layout import Raw
+from deltic.engine.storage.columns import Raw
 from deltic.engine.storage.run import Words, are_new
 
 Positions = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ from deltic.engine.operators import scalar
 from deltic.engine.operators.columns import Columns
 from deltic.engine.operators.numbers import Array
 from deltic.engine.plan.plan import Intervals, ValueBound
-from deltic.engine.storage.layout import GREATEST, LEAST, Values
+from deltic.engine.storage.columns import GREATEST, LEAST, Values
 from deltic.engine.storage.run import NO_TIMES, Run, Weights, Words, are_new
 from deltic.program.queries import variable_name
 from deltic.values.types import Kind, Type

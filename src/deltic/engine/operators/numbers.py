@@ -10,8 +10,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from deltic.engine.storage.codec import encode, order_floats, order_singles, unorder_floats, unorder_singles
+from deltic.engine.storage.columns import Nulls, Values
 from deltic.engine.storage.interner import Interner, is_wide, of_words, words_of
-from deltic.engine.storage.layout import Nulls, Values
 from deltic.engine.storage.value_order import LARGE
 from deltic.values.types import Kind, Type
 

@@ -18,8 +18,9 @@ from deltic.circuit.operators.order import Order
 from deltic.engine.kernels import walk as kernel
 from deltic.engine.kernels.types import Ints
 from deltic.engine.storage.arrangement import Arrangement, descriptors
+from deltic.engine.storage.columns import Domain, Nulls, Raw, Sorted, Values
 from deltic.engine.storage.interner import Interner, is_labelled
-from deltic.engine.storage.layout import Domain, Layout, Nulls, Raw, Sorted, Values
+from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import Run, Weights, Words, add_runs, are_new, consolidate, near
 from deltic.engine.storage.state import Role, State
 from deltic.engine.storage.value_order import Labels

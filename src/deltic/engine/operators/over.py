@@ -22,7 +22,7 @@ from deltic.engine.operators.query import Environment
 from deltic.engine.operators.sequences import OrderedRows, Ordering
 from deltic.engine.storage.arrangement import descriptors
 from deltic.engine.storage.batch import CountChanges
-from deltic.engine.storage.layout import Column, Raw, placed
+from deltic.engine.storage.columns import Column, Raw, placed
 from deltic.engine.storage.run import Run, Weights, Words, are_new, sort_order
 from deltic.engine.storage.state import State
 from deltic.errors import EvaluationError

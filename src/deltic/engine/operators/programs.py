@@ -17,8 +17,8 @@ from deltic.engine.kernels import columnwise as kernel
 from deltic.engine.kernels.memory import address_of
 from deltic.engine.operators import numbers
 from deltic.engine.operators.columns import ColumnOperation, Columns
+from deltic.engine.storage.columns import Column, addresses
 from deltic.engine.storage.interner import DIGITS, is_interned, is_wide
-from deltic.engine.storage.layout import Column, addresses
 from deltic.engine.storage.value_order import LARGE
 from deltic.values.types import Kind, Type
 

@@ -32,9 +32,10 @@ from deltic.engine.plan.planner import plan as planned
 from deltic.engine.plan.shifts import Shift, plan_shifts
 from deltic.engine.protocol import Engine
 from deltic.engine.storage.arrangement import Arrangement
+from deltic.engine.storage.columns import Column, Domain, placed
 from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.kinds import RelationKind
-from deltic.engine.storage.layout import Column, Domain, Layout, placed
+from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import NO_TIMES, NO_WEIGHTS, Run, near
 from deltic.engine.storage.state import State
 from deltic.program.queries import Query, Term, When, variable_name, variables_of, with_names

@@ -12,7 +12,7 @@ import numpy as np
 
 from deltic.engine.kernels import remembered as kernel
 from deltic.engine.operators.numbers import Array, Result
-from deltic.engine.storage.layout import Values
+from deltic.engine.storage.columns import Values
 
 _MOST = 1 << 16  # ids that are remembered
 

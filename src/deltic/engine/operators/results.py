@@ -9,8 +9,8 @@ import numpy as np
 
 from deltic.engine.operators.numbers import Array, Result, natural
 from deltic.engine.storage.codec import encode
+from deltic.engine.storage.columns import Nulls
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Nulls
 from deltic.values.types import Type
 
 

@@ -41,8 +41,8 @@ from deltic.engine.operators.results import any_null, as_result, of_arrow, overw
 from deltic.engine.operators.strict import apply
 from deltic.engine.operators.with_nulls import WITH_NULLS
 from deltic.engine.storage.codec import decode, encode
+from deltic.engine.storage.columns import Column
 from deltic.engine.storage.interner import is_interned
-from deltic.engine.storage.layout import Column
 from deltic.functions import function_of, is_call
 from deltic.values import from_arrow, to_arrow
 from deltic.values.types import Kind, Type

@@ -19,7 +19,7 @@ from deltic.engine.kernels.types import Table
 from deltic.engine.parallel import stream
 from deltic.engine.plan.bind import Tables
 from deltic.engine.storage.arrangement import descriptors
-from deltic.engine.storage.layout import DomainOverflow
+from deltic.engine.storage.columns import DomainOverflow
 from deltic.engine.storage.run import (
     NO_TIMES,
     NO_WEIGHTS,

@@ -12,8 +12,8 @@ from deltic.calculus.planning.statistics import thrown
 from deltic.engine.operators import scalar
 from deltic.engine.operators.columns import Columns
 from deltic.engine.plan.planner import by_form
+from deltic.engine.storage.columns import Column
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Column
 from deltic.engine.storage.state import State
 from deltic.program.queries import Body, variable_name, variables_of
 from deltic.values.types import Type

@@ -12,8 +12,8 @@ from deltic.circuit.operators.over import Frame, Unit
 from deltic.engine.operators import numbers
 from deltic.engine.operators.numbers import Array
 from deltic.engine.storage.codec import order_floats
+from deltic.engine.storage.columns import Column, Values
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Column, Values
 from deltic.values.numbers import EXACT
 from deltic.values.types import Kind, Type
 

@@ -17,8 +17,8 @@ from deltic.engine.operators import numbers
 from deltic.engine.operators.groups import GroupedRows, Positions
 from deltic.engine.operators.query import Environment
 from deltic.engine.storage.codec import decode
+from deltic.engine.storage.columns import ColumnBlock, Domain, Raw, limits, overflow, signed
 from deltic.engine.storage.interner import is_wide
-from deltic.engine.storage.layout import ColumnBlock, Domain, Raw, limits, overflow, signed
 from deltic.engine.storage.run import Words
 from deltic.engine.storage.state import State
 from deltic.engine.storage.value_order import LARGE

@@ -10,7 +10,7 @@ import numpy as np
 from deltic.engine.kernels.groups import next_present
 from deltic.engine.operators.groups import Mask, Positions
 from deltic.engine.storage.arrangement import Arrangement, descriptors
-from deltic.engine.storage.layout import Raw
+from deltic.engine.storage.columns import Raw
 from deltic.engine.storage.run import Run, Words, near
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from deltic.engine.operators.kernel import RelationUpdater, kernel_of
 from deltic.engine.operators.query import Environment
 from deltic.engine.storage.batch import CountChanges
-from deltic.engine.storage.layout import LEAST, Raw
+from deltic.engine.storage.columns import LEAST, Raw
 from deltic.engine.storage.run import Run, Weights, consolidate
 from deltic.engine.storage.state import State
 from deltic.program.operators.streams import Windowed

@@ -9,8 +9,8 @@ from sqlglot import exp
 from deltic.circuit.expressions import infer, is_literal, operands_of, result_of, type_of
 from deltic.circuit.expressions.casts import never_undefined
 from deltic.engine.kernels import arithmetic as kernel
+from deltic.engine.storage.columns import signed
 from deltic.engine.storage.interner import is_wide
-from deltic.engine.storage.layout import signed
 from deltic.values.types import Kind, Type, ValueType
 
 # A value: the content of a slot (-1: none) plus a constant.

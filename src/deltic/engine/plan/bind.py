@@ -31,8 +31,9 @@ from deltic.engine.plan.plan import (
     is_null_test,
 )
 from deltic.engine.plan.questions import Memo, Question, arguments_of
+from deltic.engine.storage.columns import Domain, DomainOverflow, Place, Values, signed
 from deltic.engine.storage.interner import Interner, is_interned
-from deltic.engine.storage.layout import Domain, DomainOverflow, Layout, Place, Values, signed
+from deltic.engine.storage.layout import Layout
 from deltic.program.queries import Term, as_expression, variable_of, variables_of
 from deltic.values.types import Type, ValueType
 

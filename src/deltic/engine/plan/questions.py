@@ -15,7 +15,7 @@ from deltic.circuit.expressions import column, is_literal, operands_of, put
 from deltic.engine.kernels import memo as kernel
 from deltic.engine.kernels.types import Ints, Table
 from deltic.engine.plan.arithmetic import is_arithmetic
-from deltic.engine.storage.layout import Domain, Raw
+from deltic.engine.storage.columns import Domain, Raw
 from deltic.values.types import Type, ValueType
 
 _FIRST, _MOST = 1 << 8, 1 << 16

@@ -17,7 +17,7 @@ from deltic.circuit.expressions.meaning import meaning
 from deltic.depth import deep
 from deltic.engine.plan.plan import LetStep, Plan, TestStep
 from deltic.engine.plan.planner import Planner
-from deltic.engine.storage.layout import Domain
+from deltic.engine.storage.columns import Domain
 from deltic.errors import EvaluationError
 from deltic.program.queries import Atom, Query, as_expression, variable_of
 from deltic.values.types import Type, ValueType

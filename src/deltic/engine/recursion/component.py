@@ -26,8 +26,8 @@ from deltic.engine.recursion.signed.priority import admission_of
 from deltic.engine.recursion.signed.relation_function import FunctionOutput, InnerFixpoint, RelationFunction
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.recursion.termination import Bounds, computing
+from deltic.engine.storage.columns import Domain
 from deltic.engine.storage.kinds import RelationKind
-from deltic.engine.storage.layout import Domain
 from deltic.engine.storage.state import State
 from deltic.program.histories import Applied, Nested, delay_of
 from deltic.program.program import Stratum

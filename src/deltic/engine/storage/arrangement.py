@@ -24,7 +24,8 @@ from deltic.engine.kernels.merge import repeats, split, sum_ordered
 from deltic.engine.kernels.packing import move_offsets
 from deltic.engine.kernels.settle import totals, totals_alike
 from deltic.engine.kernels.types import Table
-from deltic.engine.storage.layout import Domain, Layout, Raw
+from deltic.engine.storage.columns import Domain, Raw
+from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import (
     Run,
     Times,

@@ -16,8 +16,8 @@ from deltic.engine.interrupts import postponed
 from deltic.engine.storage.arrow_columns import encode_columns
 from deltic.engine.storage.batch import CountChanges
 from deltic.engine.storage.codec import decode_rows
+from deltic.engine.storage.columns import Column, fit, reaches
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Column, fit, reaches
 from deltic.engine.storage.run import NO_WEIGHTS, Run, Weights, Words, add_runs, consolidate
 from deltic.engine.storage.spilling import pieces
 from deltic.engine.storage.state import State

@@ -13,8 +13,8 @@ from deltic.engine.kernels import arrow_columns as kernel
 from deltic.engine.kernels.loading import pointer_in
 from deltic.engine.kernels.types import Ints
 from deltic.engine.storage.codec import encode
+from deltic.engine.storage.columns import Column, ColumnBlock
 from deltic.engine.storage.interner import Interner, is_labelled
-from deltic.engine.storage.layout import Column, ColumnBlock
 from deltic.values.types import Kind, Schema
 
 _CODES = {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from deltic.engine.storage.arrangement import Arrangement
-from deltic.engine.storage.layout import Domain, Layout
+from deltic.engine.storage.columns import Domain
+from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.state import State
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from deltic.engine.storage.layout import Values
+from deltic.engine.storage.columns import Values
 
 
 class NumbersById:

@@ -14,9 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deltic.circuit.tables import WEIGHT
+from deltic.engine.storage.columns import Column, Nulls, Values
 from deltic.engine.storage.dictionary import UNKNOWN
 from deltic.engine.storage.interner import Interner, is_labelled, of_words, words_of
-from deltic.engine.storage.layout import Column, Layout, Nulls, Values
+from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import Weights, Words
 from deltic.values import from_arrow, numbers_of, of_numbers, to_arrow
 from deltic.values.types import Kind, Schema, Type

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from deltic.engine.image import GrowingSequence, StoredArrays
 from deltic.engine.storage.by_id import NumbersById
-from deltic.engine.storage.layout import Values
+from deltic.engine.storage.columns import Values
 from deltic.engine.storage.value_order import Positions, ValueOrder
 from deltic.values.hashing import xxhash64
 from deltic.values.types import Type

@@ -10,8 +10,8 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit.expressions import is_checked
+from deltic.engine.storage.columns import Domain
 from deltic.engine.storage.interner import Interner, is_interned
-from deltic.engine.storage.layout import Domain
 from deltic.program.program import Program, Relation
 from deltic.program.queries import Atom, Rule, Term, When
 from deltic.values.types import Type, ValueType

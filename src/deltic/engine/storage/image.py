@@ -13,11 +13,12 @@ from dataclasses import astuple
 from deltic.circuit.reading.parser import parse_value_type
 from deltic.engine.image import GrowingSequence, Image, ImagePiece, Json, Saved, StoredArrays
 from deltic.engine.storage.arrangement import Arrangement
+from deltic.engine.storage.columns import Domain, Place, Sorted
 from deltic.engine.storage.dictionary import Dictionary
 from deltic.engine.storage.domains import Domains
 from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.kinds import RelationKind, kind_of
-from deltic.engine.storage.layout import Domain, Layout, Place, Sorted
+from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import KeptRun, Run
 from deltic.engine.storage.spilling import Space
 from deltic.engine.storage.state import Name, State

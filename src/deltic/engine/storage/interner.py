@@ -23,8 +23,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deltic.engine.image import StoredArrays
+from deltic.engine.storage.columns import Values
 from deltic.engine.storage.dictionary import UNKNOWN, Dictionary
-from deltic.engine.storage.layout import Values
 from deltic.engine.storage.texts import Texts
 from deltic.engine.storage.value_order import LARGE, DecimalOrder, Positions
 from deltic.values.types import Kind, Type

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from deltic.engine.kernels.histories import ranges as bounds_of
 from deltic.engine.storage.arrangement import SortedRows, descriptors, present
+from deltic.engine.storage.columns import Column, Raw
 from deltic.engine.storage.frozen import Frozen
-from deltic.engine.storage.layout import Column, Raw
 from deltic.engine.storage.run import Run, Times, Weights, Words, are_new, merge_runs, near, ranges_of
 
 Counts = npt.NDArray[np.int64]

@@ -25,9 +25,10 @@ from deltic.engine.kernels.settle import crossings
 from deltic.engine.parallel import run_all
 from deltic.engine.storage.arrangement import Arrangement, present, replica
 from deltic.engine.storage.batch import CountChanges
+from deltic.engine.storage.columns import Domain
 from deltic.engine.storage.frozen import Frozen
 from deltic.engine.storage.kinds import RelationKind
-from deltic.engine.storage.layout import Domain, Layout
+from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import Run, Weights, Words, merge_runs
 from deltic.errors import CountOverflowError
 from deltic.program.program import Relation

@@ -24,10 +24,11 @@ from typing import TYPE_CHECKING
 
 from deltic.engine.size import Size
 from deltic.engine.storage.arrangement import Arrangement
+from deltic.engine.storage.columns import Domain, DomainOverflow
 from deltic.engine.storage.domains import Domains, assign_domains
 from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.kinds import RelationKind, kind_of
-from deltic.engine.storage.layout import Domain, DomainOverflow, Layout
+from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import Run
 from deltic.engine.storage.spilling import Space
 from deltic.engine.storage.state import Name, State

@@ -19,8 +19,8 @@ from deltic.engine.image import StoredArrays
 from deltic.engine.kernels import texts as kernel
 from deltic.engine.kernels.memory import address_of
 from deltic.engine.kernels.types import Bytes, Ints, Words1
+from deltic.engine.storage.columns import Values
 from deltic.engine.storage.dictionary import UNKNOWN, Dictionary
-from deltic.engine.storage.layout import Values
 from deltic.engine.storage.value_order import Positions
 from deltic.values.types import Kind, Type
 

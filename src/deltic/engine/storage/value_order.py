@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.engine.image import GrowingSequence, StoredArrays
-from deltic.engine.storage.layout import Domain, DomainOverflow, Place, Raw, Values
+from deltic.engine.storage.columns import Domain, DomainOverflow, Place, Raw, Values
 from deltic.values.types import Type
 
 BITS = 62

@@ -13,8 +13,8 @@ from deltic.calculus.planning.statistics import place_name, recursive
 from deltic.engine.operators.seen import passing
 from deltic.engine.plan.measured import Relations, Values
 from deltic.engine.storage.arrow import Encoded
+from deltic.engine.storage.columns import Column, Nulls, concatenated
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Column, Nulls, concatenated
 from deltic.engine.storage.state import State
 from deltic.program.program import Program
 

@@ -15,8 +15,8 @@ from deltic.engine.operators.query import Evaluation
 from deltic.engine.plan.planner import plans_of
 from deltic.engine.recursion.refresh import Recursive
 from deltic.engine.result import ComponentReport
+from deltic.engine.storage.columns import DomainOverflow
 from deltic.engine.storage.kinds import RelationKind
-from deltic.engine.storage.layout import DomainOverflow
 from deltic.engine.storage.state import State
 from deltic.program.definitions import Derived
 

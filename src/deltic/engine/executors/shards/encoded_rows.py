@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.storage.codec import decode, encode
+from deltic.engine.storage.columns import Column, Values
 from deltic.engine.storage.interner import Interner, is_interned, is_labelled
-from deltic.engine.storage.layout import Column, Values
 from deltic.engine.storage.run import NO_TIMES, Times, Weights
 from deltic.values.hashing import SEED, Hashes, xxhash64
 from deltic.values.types import Schema

@@ -21,8 +21,8 @@ from deltic.engine.executors.shards.plan import Key
 from deltic.engine.executors.shards.plan_steps import Iterate
 from deltic.engine.recursion.pending import RoundId
 from deltic.engine.storage.arrow import Encoded, encode_batch
+from deltic.engine.storage.columns import Column, concatenated
 from deltic.engine.storage.interner import Interner
-from deltic.engine.storage.layout import Column, concatenated
 from deltic.engine.storage.run import NO_TIMES, Times, Weights
 from deltic.engine.storage.state import State
 from deltic.values.hashing import xxhash64

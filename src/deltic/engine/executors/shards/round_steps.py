@@ -24,7 +24,7 @@ from deltic.engine.recursion.pending import RoundId
 from deltic.engine.recursion.signed.priority import admission_of, admitted
 from deltic.engine.storage.arrangement import time_array
 from deltic.engine.storage.arrow import packed
-from deltic.engine.storage.layout import DomainOverflow
+from deltic.engine.storage.columns import DomainOverflow
 from deltic.engine.storage.run import Run, Weights, Words
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store

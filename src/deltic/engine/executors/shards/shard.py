@@ -20,7 +20,7 @@ from deltic.engine.executors.shards.steps import Moment
 from deltic.engine.growth import Growth
 from deltic.engine.options import Options
 from deltic.engine.recursion.pending import RoundId
-from deltic.engine.storage.layout import DomainOverflow
+from deltic.engine.storage.columns import DomainOverflow
 from deltic.engine.storage.store import Renumbered, Store
 from deltic.program.definitions import FixedRows, Table
 

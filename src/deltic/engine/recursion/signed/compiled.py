@@ -17,7 +17,7 @@ from deltic.engine.recursion.signed.grouped import is_compiled, moves
 from deltic.engine.recursion.signed.priority import admission_of, order_of
 from deltic.engine.recursion.signed.running import RunningGroups
 from deltic.engine.storage.arrangement import Arrangement
-from deltic.engine.storage.layout import signed
+from deltic.engine.storage.columns import signed
 from deltic.engine.storage.run import Run
 from deltic.engine.storage.state import State
 from deltic.program.histories import delay_of

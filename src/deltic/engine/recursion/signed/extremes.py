@@ -13,8 +13,8 @@ from deltic.engine.operators.totals import GroupTotals
 from deltic.engine.operators.values import OF_64_BITS
 from deltic.engine.recursion.signed.reading import HistoryGroups, Ints
 from deltic.engine.storage.arrangement import descriptors
+from deltic.engine.storage.columns import Raw
 from deltic.engine.storage.interner import is_labelled
-from deltic.engine.storage.layout import Raw
 from deltic.engine.storage.run import Words, are_new
 
 IN_ORDER = ("min", "max", "count_distinct")

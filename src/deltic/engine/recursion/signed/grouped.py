@@ -15,7 +15,8 @@ from deltic.engine.kernels.component import NOBODY, G, M, P, V, X
 from deltic.engine.kernels.types import Table
 from deltic.engine.recursion.signed.reading import ByIteration
 from deltic.engine.recursion.signed.running import RunningGroups
-from deltic.engine.storage.layout import Domain, Layout, Place
+from deltic.engine.storage.columns import Domain, Place
+from deltic.engine.storage.layout import Layout
 from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Kind
 

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from deltic.engine.kernels.histories import ranges
 from deltic.engine.kernels.running import next_iterations
 from deltic.engine.storage.arrangement import Arrangement, descriptors
-from deltic.engine.storage.layout import Domain, Layout, Place, Raw
+from deltic.engine.storage.columns import Domain, Place, Raw
+from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import Run, Weights, Words, add_runs, are_new, consolidate, ranges_of, sort_order
 from deltic.engine.storage.state import State
 from deltic.values.types import Type

@@ -24,7 +24,7 @@ from deltic.engine.recursion.signed.examination import Examination, ExaminationR
 from deltic.engine.recursion.signed.extremes import IN_ORDER, ValuesByIteration, is_in_order
 from deltic.engine.recursion.signed.reading import ByIteration, GroupEntries, HistoryGroups, iterations
 from deltic.engine.storage.arrangement import descriptors
-from deltic.engine.storage.layout import Domain, Raw
+from deltic.engine.storage.columns import Domain, Raw
 from deltic.engine.storage.run import Run, Words, add_runs, consolidate
 from deltic.engine.storage.state import State
 from deltic.program.histories import Examined
