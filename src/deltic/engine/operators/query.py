@@ -27,8 +27,9 @@ from deltic.engine.parallel import processor_time
 from deltic.engine.plan.grouping import plan_groups
 from deltic.engine.plan.intervals import plan_intervals
 from deltic.engine.plan.plan import Compute, Intervals, Plan, PlanAccess, Range
-from deltic.engine.plan.planner import PlanStatistics, is_test
+from deltic.engine.plan.planner import PlanStatistics
 from deltic.engine.plan.planner import plan as planned
+from deltic.engine.plan.segments import is_test
 from deltic.engine.plan.shifts import Shift, plan_shifts
 from deltic.engine.protocol import Engine
 from deltic.engine.storage.arrangement import Arrangement

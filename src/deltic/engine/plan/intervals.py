@@ -15,7 +15,8 @@ from sqlglot import exp
 from deltic.circuit.expressions import is_checked
 from deltic.depth import deep
 from deltic.engine.plan.plan import Each, Intervals, Open, Plan, ValueBound
-from deltic.engine.plan.planner import ORDERS, Planner, Probe
+from deltic.engine.plan.planner import ORDERS, Planner
+from deltic.engine.plan.segments import Probe
 from deltic.engine.storage.interner import is_wide
 from deltic.program.queries import Query, When, as_expression, variable_of, variables_of
 from deltic.values.types import Kind, Type, ValueType

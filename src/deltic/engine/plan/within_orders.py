@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from deltic.engine.plan.plan import Plan
-from deltic.engine.plan.planner import Planner, Probe
+from deltic.engine.plan.planner import Planner
+from deltic.engine.plan.segments import Probe
 from deltic.program.queries import Query
 
 Order = tuple[int, ...]
