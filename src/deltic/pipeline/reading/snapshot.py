@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import pyarrow as pa
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from deltic.pipeline.epochs.clock import AnswerEngine
-    from deltic.pipeline.epochs.transaction import Transaction
     from deltic.sql.statements.parameters import Args
 
 
@@ -58,9 +57,27 @@ class PinnedEpoch:
         self._published = None
 
 
-WhatIfs = Callable[
-    [PublishedEpoch, "AnswerEngine", "SparkSession | None", Callable[[], None]], Callable[[], "Transaction"]
-]
+class WhatIf(Protocol):
+    """A transaction whose block discards it at the end; `Transaction` says what each method does."""
+
+    def insert(self, table: str, rows: Any, coerce: bool = False) -> None: ...
+
+    def delete(self, table: str, rows: Any, coerce: bool = False) -> None: ...
+
+    def upsert(self, table: str, rows: Any, coerce: bool = False) -> None: ...
+
+    def update(self, table: str, rows: Any, coerce: bool = False) -> None: ...
+
+    def sql(self, text: str, args: Args | None = None, file: str = "<sql>") -> None: ...
+
+    def preview(self) -> Preview: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exception: Any) -> None: ...
+
+
+WhatIfs = Callable[[PublishedEpoch, "AnswerEngine", "SparkSession | None", Callable[[], None]], Callable[[], WhatIf]]
 """Returns what begins transactions over an epoch; its last argument raises the error where one would commit."""
 
 
@@ -68,7 +85,7 @@ class Trying(Reading):
     """Tables and views whose changes can be tried: what a row needs, what rests on it, what would derive it."""
 
     @abstractmethod
-    def what_if(self) -> Transaction:
+    def what_if(self) -> WhatIf:
         """Return a transaction over these tables and views that its block discards; `preview` has its result."""
 
     def impact(self, table: str, row: RowPattern) -> Preview:
@@ -139,7 +156,7 @@ class Snapshot(Trying):
         self._source: PinnedEpoch = PinnedEpoch(published)
         self._engine_of = engine_of
         self._what_ifs = what_ifs
-        self._begin: Callable[[], Transaction] | None = None
+        self._begin: Callable[[], WhatIf] | None = None
 
     def query(self, text: str, args: Args | None = None, file: str = "<sql>") -> Rows:
         from deltic.pipeline.sql.evaluation import answered
@@ -163,7 +180,7 @@ class Snapshot(Trying):
             return TextAnswer(kind, reasons.whys(view.name))
         return TextAnswer(kind, reasons.why_nots(view.name))
 
-    def what_if(self) -> Transaction:
+    def what_if(self) -> WhatIf:
         """Return a transaction over these tables and views; the end of its block discards it, and it cannot commit.
 
         The first one fills an engine with the tables, at the cost of computing all views; the snapshot keeps it. Raises

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Unfinished
 from contextlib import suppress
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from pyspark.sql import DataFrame
 from pyspark.sql.connect.streaming.query import StreamingQuery
@@ -25,9 +25,6 @@ from deltic.engine.files.address import files_at
 from deltic.errors import StreamError
 from deltic.pipeline.spark.sink_log import LOG, files_of
 
-if TYPE_CHECKING:
-    from deltic.pipeline.streaming.into import TableStream
-
 _FOLDER = "deltic-batches"
 # With Spark's default, the log would merge the entries of batches, and forget which belong together.
 _MERGING, _NEVER = "spark.sql.streaming.fileSink.log.compactInterval", str(2**31 - 1)
@@ -35,10 +32,32 @@ _PAUSE = 0.05
 """Seconds between two looks for a batch."""
 
 
+class AppliedUpTo(Protocol):
+    """The last batch that was applied: its query and its number."""
+
+    @property
+    def query(self) -> str: ...
+
+    @property
+    def batch(self) -> int: ...
+
+
+class BatchTaker(Protocol):
+    """The stream whose batches are written; see `TableStream`."""
+
+    name: str
+
+    def last(self) -> AppliedUpTo | None:
+        """Return the last batch that was applied."""
+
+    def take(self, frame: DataFrame, query: str, batch: int) -> None:
+        """Apply a batch."""
+
+
 class BatchWriter(DataStreamWriter):
     """A writer whose query writes batches for this process."""
 
-    def __init__(self, frame: Any, stream: TableStream) -> None:
+    def __init__(self, frame: Any, stream: BatchTaker) -> None:
         super().__init__(frame._plan, frame.sparkSession)
         self._frame, self._stream, self._checkpoint = frame, stream, ""
 
@@ -106,7 +125,7 @@ class Batches:
 class AppliedQuery(StreamingQuery):
     """A query whose batches are applied. It is active until it has ended and this process has applied all batches."""
 
-    def __init__(self, query: StreamingQuery, batches: Batches, stream: TableStream) -> None:
+    def __init__(self, query: StreamingQuery, batches: Batches, stream: BatchTaker) -> None:
         super().__init__(query._session, query.id, query.runId, query.name)
         self._batches, self._stream = batches, stream
         self._looks, self._is_stopped, self._end = 0, Event(), Future[None]()
