@@ -22,7 +22,7 @@ from functools import cached_property
 from itertools import count
 
 from deltic.circuit.edges import EdgeType, ZSetType
-from deltic.circuit.operators import BackEdge, BundleRelation, Close, Operator, Sink
+from deltic.circuit.operators import BackEdge, BundleRelation, Close, Distinct, Operator, Sink
 from deltic.errors import CircuitError
 from deltic.html import picture
 
@@ -209,6 +209,10 @@ class CircuitBuilder:
             self._numbers[key] = len(self._nodes)
             self._nodes.append(Node(operator, inputs, type_))
         return self._numbers[key]
+
+    def distinct(self, number: int) -> int:
+        """Return the set of the rows of a node: the node itself where it is one."""
+        return number if self.type_of(number).is_set else self.add(Distinct(), number)
 
     def repeat(self, node: Node, *inputs: int) -> int:
         """Add a node of another circuit over nodes of the types that its inputs have there, and return its number."""

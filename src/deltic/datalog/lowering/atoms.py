@@ -40,7 +40,7 @@ def lower_absent_atom(atom: BodyAtom, rule: CheckedRule, scope: LoweringScope) -
     variables = _first_places(atom)
     kept = [Column(attributes[place].name, attributes[place].type) for place in variables.values()]
     result = project(place.builder, node, kept, [column(attribute.name) for attribute in kept])
-    node = scope.bring(make_set(place.builder, result), place)
+    node = scope.bring(place.builder.distinct(result), place)
     columns = [Column(name, attribute.type) for name, attribute in zip(variables, kept, strict=True)]
     return project(scope.builder, node, columns, [column(attribute.name) for attribute in kept])
 
@@ -52,11 +52,6 @@ def project(builder: CircuitBuilder, node: int, columns: Sequence[Column], value
     if same and all(isinstance(v, exp.Column) and v.name == c.name for v, c in zip(values, columns, strict=True)):
         return node
     return builder.add(ops.Map.of_defined(columns, values, schema), node)
-
-
-def make_set(builder: CircuitBuilder, node: int) -> int:
-    """Return the set of the node's rows; the node itself if it carries a set."""
-    return node if builder.type_of(node).is_set else builder.add(ops.Distinct(), node)
 
 
 def _first_places(atom: BodyAtom) -> dict[str, int]:

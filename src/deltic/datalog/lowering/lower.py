@@ -16,7 +16,7 @@ from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators.custom import applied
 from deltic.datalog.checks.checked import CheckedProgram, CheckedRelation, CheckedRule
-from deltic.datalog.lowering.atoms import make_set, project
+from deltic.datalog.lowering.atoms import project
 from deltic.datalog.lowering.rules import lower_rule
 from deltic.datalog.lowering.scalars import scalar
 from deltic.datalog.lowering.scopes import Inside, LoweringScope, WholeCircuit
@@ -161,7 +161,7 @@ class _Lowering:
     def _node(self, name: str, scope: LoweringScope) -> int:
         """Return the set of all rows of a relation, or the result of a Python operator."""
         if made := self._checked.applied.get(name):
-            return make_set(scope.builder, scope.builder.add(applied(made.custom), *map(scope.relation, made.inputs)))
+            return scope.builder.distinct(scope.builder.add(applied(made.custom), *map(scope.relation, made.inputs)))
         return self._union(self._checked.relations[name], scope)
 
     def _union(self, relation: CheckedRelation, scope: LoweringScope) -> int:
@@ -171,7 +171,7 @@ class _Lowering:
         parts = parts or [scope.constant(relation.schema)]
         different = dict.fromkeys(parts)
         total = parts[0] if len(different) == 1 else scope.builder.add(ops.Plus(), *different)
-        return _chosen(relation, make_set(scope.builder, total), scope)
+        return _chosen(relation, scope.builder.distinct(total), scope)
 
     def _initial(self, relation: CheckedRelation, scope: LoweringScope) -> Iterator[int]:
         """Yield the nodes for a relation's table and facts."""
@@ -190,10 +190,10 @@ def _chosen(relation: CheckedRelation, node: int, scope: LoweringScope) -> int:
         for key in relation.choices:
             columns = [column for column in relation.schema if column.name in key]
             taken = project(builder, before, columns, [named(column.name) for column in columns])
-            node = builder.add(ops.Antijoin(), node, make_set(builder, taken))
+            node = builder.add(ops.Antijoin(), node, builder.distinct(taken))
     for key in relation.choices:
         node = builder.add(ops.Top(key, (), 1), node)
-    return node if before is None else make_set(builder, builder.add(ops.Plus(), before, node))
+    return node if before is None else builder.distinct(builder.add(ops.Plus(), before, node))
 
 
 def _limit(name: str, limit: int, scope: LoweringScope) -> int:
@@ -202,7 +202,7 @@ def _limit(name: str, limit: int, scope: LoweringScope) -> int:
     count = ops.Aggregate((), (ops.AggregateCall("count", "", "size"),))
     enough = exp.GTE(this=named("size"), expression=literal(limit, Type.INT64))
     result = builder.add(ops.Filter(enough), builder.add(count, scope.relation(name)))
-    return make_set(builder, project(builder, result, (), ()))
+    return builder.distinct(project(builder, result, (), ()))
 
 
 def _limited(name: str, node: int, limits: Sequence[int], scope: LoweringScope) -> int:
@@ -214,7 +214,7 @@ def _limited(name: str, node: int, limits: Sequence[int], scope: LoweringScope) 
     builder = scope.builder
     for limit in limits:
         node = builder.add(ops.Antijoin(), node, limit)
-    return make_set(builder, builder.add(ops.Plus(), scope.relation(name), node)) if limits else node
+    return builder.distinct(builder.add(ops.Plus(), scope.relation(name), node)) if limits else node
 
 
 def _row(fact: CheckedRule) -> tuple[object, ...]:

@@ -20,7 +20,7 @@ from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.isolating import solve
 from deltic.datalog.checks.checked import CheckedRule
 from deltic.datalog.checks.grounding import bound_by_all, bound_variables
-from deltic.datalog.lowering.atoms import lower_absent_atom, lower_atom, make_set, project
+from deltic.datalog.lowering.atoms import lower_absent_atom, lower_atom, project
 from deltic.datalog.lowering.ranges import is_range, lower_range
 from deltic.datalog.lowering.scalars import converted, predicate, scalar
 from deltic.datalog.lowering.scopes import LoweringScope
@@ -85,7 +85,7 @@ class _RuleLowering:
         result = joining.intersection(self._builder.type_of(computed).schema.names).difference(before)
         if not may or all(self._is_invertible(name) for name in result):
             return computed
-        return self._builder.add(ops.Keep(self._rule.head.relation), make_set(self._builder, computed))
+        return self._builder.add(ops.Keep(self._rule.head.relation), self._builder.distinct(computed))
 
     def _is_invertible(self, name: str) -> bool:
         """Return whether the variable is computed from one other variable, which can be computed from it in turn."""
@@ -267,7 +267,7 @@ class _InnerBody:
         else:
             free, node = self.free, self.derive(self.free, self._known, self.keys)
         columns = [self._column(variable) for variable in free]
-        number = make_set(builder, project(builder, node, columns, [column(c.name) for c in columns]))
+        number = builder.distinct(project(builder, node, columns, [column(c.name) for c in columns]))
         return (f.BodyAtom(self.place.hidden(number), free, span=self.literal.span),)
 
     def _column(self, variable: Variable) -> Column:
@@ -289,7 +289,7 @@ def _lower_existential(existential: f.Existential, rule: CheckedRule, scope: Low
     result = dict.fromkeys(inner.derive(inner.free, (*guard, *body), inner.keys) for body in existential.bodies)
     builder = inner.place.builder
     total = next(iter(result)) if len(result) == 1 else builder.add(ops.Plus(), *result)
-    return scope.bring(make_set(builder, total), inner.place)
+    return scope.bring(builder.distinct(total), inner.place)
 
 
 def _known_before(body: Sequence[f.BodyFormula], scope: LoweringScope) -> list[f.BodyFormula]:
@@ -316,7 +316,7 @@ def _lower_aggregation(aggregation: f.Aggregation, rule: CheckedRule, scope: Low
     if aggregation.function not in ("count", "sum"):
         return joined
     keys = project(inner.place.builder, number, inner.keys, [column(key.name) for key in inner.keys])
-    missing = builder.add(ops.Antijoin(), node, scope.bring(make_set(inner.place.builder, keys), inner.place))
+    missing = builder.add(ops.Antijoin(), node, scope.bring(inner.place.builder.distinct(keys), inner.place))
     result = Column(aggregation.result.name, rule.type_of(aggregation.result))
     return builder.add(ops.Plus(), joined, builder.add(_zero(result, builder.type_of(missing).schema), missing))
 

@@ -105,7 +105,7 @@ class WholeCircuit(LoweringScope):
                 for a, b in zip(columns, wide, strict=True)
             )
             node = self.builder.add(ops.Map(wide, tuple(values)), node)
-        return node if self.builder.type_of(node).is_set else self.builder.add(ops.Distinct(), node)
+        return self.builder.distinct(node)
 
 
 def _structure(name: str, family: str) -> exp.Expression:

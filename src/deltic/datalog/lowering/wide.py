@@ -15,7 +15,6 @@ from dataclasses import replace
 
 from deltic.circuit.operators import Keep
 from deltic.datalog.checks.checked import CheckedRule
-from deltic.datalog.lowering.atoms import make_set
 from deltic.datalog.lowering.scopes import LoweringScope
 from deltic.datalog.syntax.expressions import Variable, renamed
 from deltic.datalog.syntax.formulas import BodyAtom, mentions_of
@@ -76,7 +75,7 @@ def _lower_group(
     body = tuple(dict.fromkeys(renamed(atom, own) for atom in group))
     part = replace(rule, head=head, body=body, variables=variables)
     schema = Schema(tuple(Column(name, variables[name]) for name in kept))
-    return make_set(place.builder, lower_rule(part, schema, place))
+    return place.builder.distinct(lower_rule(part, schema, place))
 
 
 def _names(group: Sequence[BodyAtom]) -> list[str]:

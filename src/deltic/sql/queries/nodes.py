@@ -117,7 +117,7 @@ class Nodes:
 
     def distinct(self, node: int) -> int:
         """Return the rows once each."""
-        return node if self.builder.type_of(node).is_set else self.builder.add(ops.Distinct(), node)
+        return self.builder.distinct(node)
 
     def semijoin(self, node: int, matches: int) -> int:
         """Return the rows of a node that agree with a row of the set `matches`, whose columns it has."""

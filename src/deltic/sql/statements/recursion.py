@@ -143,8 +143,7 @@ class _Body:
 
     def _imports(self, number: int, inside: CircuitBuilder) -> int:
         """Return a node of the circuit around, in the body."""
-        if not (self._counts or self._outside.type_of(number).is_set):
-            number = self._outside.add(ops.Distinct(), number)
+        number = number if self._counts else self._outside.distinct(number)
         if number not in self._imported:
             self._imported.append(number)
         return inside.add(ops.Import(self._imported.index(number), self._outside.type_of(number)))
@@ -159,7 +158,7 @@ class _Body:
                 raise view.source.error(view.query, message, "declare it so" if have.type is want.type else remedy)
         if found != wanted:
             node = place.add(ops.Map(wanted.columns, tuple(column(c.name) for c in found)), node)
-        return node if place.type_of(node).is_set else place.add(ops.Distinct(), node)
+        return place.distinct(node)
 
 
 def _column_text(column: Column) -> str:

@@ -12,7 +12,7 @@ from deltic.catalog.components import components
 from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.expressions import column
-from deltic.datalog.lowering.atoms import make_set, project
+from deltic.datalog.lowering.atoms import project
 from deltic.datalog.lowering.scopes import Inside, LoweringScope, WholeCircuit
 from deltic.errors import Diagnostic, ProgramError
 from deltic_ddlog import checked as c
@@ -224,7 +224,7 @@ class Lowered:
                 parts.append(self._derived(rule, head, scope))
         parts = parts or [scope.constant(schema)]
         node = parts[0] if len(parts) == 1 else scope.builder.add(ops.Plus(), *parts)
-        return make_set(scope.builder, node) if self._is_set(relation) else node
+        return scope.builder.distinct(node) if self._is_set(relation) else node
 
     def _facts(self, relation: c.ResolvedRelation) -> tuple[tuple[object, ...], ...]:
         form = self.form(relation.name)

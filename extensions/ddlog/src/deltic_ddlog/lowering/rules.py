@@ -11,7 +11,7 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import cast, checked, column, conjunction, literal, type_of
 from deltic.circuit.graph import CircuitBuilder
-from deltic.datalog.lowering.atoms import make_set, project
+from deltic.datalog.lowering.atoms import project
 from deltic.datalog.lowering.scopes import LoweringScope
 from deltic.datalog.syntax.expressions import nodes_in, transform
 from deltic.functions import call
@@ -151,13 +151,13 @@ class RuleBindings:
         source, result = _selected(place.builder, place.relation(name), form, pattern, self._expressions.unguarded())
         columns = [each for binding, _ in result.values() for each in binding.columns]
         values = [tree for _, trees in result.values() for tree in trees]
-        there = self._scope.bring(make_set(place.builder, project(place.builder, source, columns, values)), place)
+        there = self._scope.bring(place.builder.distinct(project(place.builder, source, columns, values)), place)
         places = self._counterparts(compared, result)
         renamed = [
             replace(c, name=n) for v, (b, _) in result.items() for c, n in zip(b.columns, places[v], strict=True)
         ]
         there = self._projected(there, renamed, [column(each.name) for each in columns])
-        self._atoms = [self._builder.add(ops.Antijoin(), self.node, make_set(self._builder, there))]
+        self._atoms = [self._builder.add(ops.Antijoin(), self.node, self._builder.distinct(there))]
 
     def _without_variables(self, pattern: core.Pattern) -> tuple[core.Pattern, Compared]:
         """Return the pattern with new variables instead of expressions over known ones, and these expressions."""
@@ -281,7 +281,7 @@ class RuleBindings:
         kept = list({c.name: c for c in (*keys, *(rows if functions - {"min", "max"} else ()))}.values())
         source = self._computed(kept, [*parts, *(each for result in measures.values() for each in result)])
         if functions & {"count", "sum"}:
-            source = make_set(self._builder, source)
+            source = self._builder.distinct(source)
         calls, nodes, known = list[ops.AggregateCall](), list[int](), list[tuple[Column, Tree]]()
         for reduction in clause.reductions:
             for name, type_ in zip(reduction.names, reduction.types, strict=True):

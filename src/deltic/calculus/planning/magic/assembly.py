@@ -89,4 +89,4 @@ class Assembly:
         if not isinstance(node.operator, ops.Import):
             return self._builder.add(node.operator, *(self._outside(body, i) for i in node.inputs))
         number = self._number(self._bodies.imports[node.operator.index])
-        return number if self._builder.type_of(number).is_set else self._builder.add(ops.Distinct(), number)
+        return self._builder.distinct(number)
