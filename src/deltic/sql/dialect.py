@@ -16,20 +16,8 @@ from sqlglot.parser import Parser
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import TokenType
 
+from deltic.sql import function_syntax as syntax
 from deltic.sql import pipes
-from deltic.sql.function_syntax import (
-    WINDOWS,
-    current_time,
-    null,
-    of_pairs,
-    part_of_window,
-    plus,
-    position,
-    relation,
-    special_time,
-    time_literal,
-    windows,
-)
 from deltic.sql.remedies import REFUSED
 from deltic.sql.scalars.functions.lookup import OF_THE_CLOCK, known
 
@@ -75,35 +63,35 @@ class DelticParser(SparkParser):
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {
         **{n: build for n, build in SparkParser.FUNCTIONS.items() if n not in {*_SCALAR, "CHARINDEX"}},
-        **{kind.sql_name(): partial(of_pairs, kind) for kind in (exp.Corr, exp.CovarPop, exp.CovarSamp)},
+        **{kind.sql_name(): partial(syntax.of_pairs, kind) for kind in (exp.Corr, exp.CovarPop, exp.CovarSamp)},
     }
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         **{n: parse for n, parse in SparkParser.FUNCTION_PARSERS.items() if n not in _SCALAR - _SYNTAX},
-        **{name: partial(windows, name=name) for name in WINDOWS},
+        **{name: partial(syntax.windows, name=name) for name in syntax.WINDOWS},
         **{
-            f"{name}_{part.upper()}": partial(part_of_window, name=name, part=part)
-            for name in WINDOWS
+            f"{name}_{part.upper()}": partial(syntax.part_of_window, name=name, part=part)
+            for name in syntax.WINDOWS
             for part in ("start", "end")
         },
-        "TABLE": relation,
-        "POSITION": position,
+        "TABLE": syntax.relation,
+        "POSITION": syntax.position,
     }
     SUBQUERY_TOKENS: ClassVar[set[TokenType]] = {*SparkParser.SUBQUERY_TOKENS, TokenType.VALUES}
     # `||` binds as much as + does.
     TERM: ClassVar[dict[TokenType, type[exp.Binary]]] = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
-    UNARY_PARSERS: ClassVar[dict[Any, Any]] = {**SparkParser.UNARY_PARSERS, TokenType.PLUS: plus}
+    UNARY_PARSERS: ClassVar[dict[Any, Any]] = {**SparkParser.UNARY_PARSERS, TokenType.PLUS: syntax.plus}
     # Hive's TRANSFORM is a script, which a view cannot have; ours is a function.
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         **{name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "TRANSFORM"},
-        "CURRENT_TIME": current_time,
+        "CURRENT_TIME": syntax.current_time,
     }
 
     TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = {
         **SparkParser.TYPE_LITERAL_PARSERS,
-        **dict.fromkeys(exp.DataType.TEMPORAL_TYPES, time_literal),
+        **dict.fromkeys(exp.DataType.TEMPORAL_TYPES, syntax.time_literal),
     }
 
-    PRIMARY_PARSERS: ClassVar[dict[Any, Any]] = {**SparkParser.PRIMARY_PARSERS, TokenType.NULL: null}
+    PRIMARY_PARSERS: ClassVar[dict[Any, Any]] = {**SparkParser.PRIMARY_PARSERS, TokenType.NULL: syntax.null}
 
     def _parse_csv(self, parse_method: Callable[[], Any], sep: TokenType = TokenType.COMMA) -> list[Any]:
         """Return a list, which no comma ends."""
@@ -328,7 +316,7 @@ class DelticParser(SparkParser):
 
     def build_cast(self, strict: bool, **kwargs: Any) -> exp.Expr:
         """Build a cast; some texts stand for times."""
-        kwargs["this"] = special_time(kwargs["this"], kwargs["to"])
+        kwargs["this"] = syntax.special_time(kwargs["this"], kwargs["to"])
         return super().build_cast(strict, **kwargs)
 
     def _parse_pipe_syntax_join(self, query: exp.Query) -> exp.Query | None:

@@ -29,7 +29,6 @@ from deltic.sql.scalars.functions.rules import (
     to,
     where_present,
 )
-from deltic.sql.scalars.functions.texts import pattern_of
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import NULL, Typed, constant, folded, in_common, of_node
 from deltic.sql.types import VOID
@@ -124,14 +123,6 @@ rule("array_append")(lambda values, value: _longer("array_append", values, value
 rule("array_prepend")(lambda values, value: _longer("array_prepend", values, value))
 
 
-@rule("array_size", of="size")
-def array_size(values: Typed) -> Typed:
-    """How many elements there are."""
-    if not values.is_null:
-        array_of(values)
-    return size(values)
-
-
 @rule("size", "cardinality", of="size")
 def size(value: Typed) -> Typed:
     """How many elements or entries there are."""
@@ -207,13 +198,6 @@ def flatten(values: Typed) -> Typed:
     return attempt("flatten", values)
 
 
-@rule("array_repeat")
-def array_repeat(value: Typed, count: Typed) -> Typed:
-    """The value this many times."""
-    own, times = settled(value), to(count, INT)
-    return where_present(apply("array_repeat", own, times), times)
-
-
 @rule("sequence", of="sequence sequence_of_times")
 def sequence(start: Typed, stop: Typed, step: Typed | None = None) -> Typed:
     """The values from one integer, date or time to another; the default step is 1 or one day, up or down."""
@@ -277,14 +261,6 @@ def array_insert(values: Typed, place: Typed, value: Typed) -> Typed:
     wide, own = _element(values, value)
     given = [wide, to(place, INT)]
     return folded(where_present(apply("array_insert", *given, own), *given))
-
-
-@rule("str_to_map")
-def str_to_map(text: Typed, between: Typed | None = None, within: Typed | None = None) -> Typed:
-    """The map of the pairs in a text; one pattern separates pairs, another keys from values."""
-    given = zip((between, within), (",", ":"), strict=True)
-    patterns = [constant(sign, TEXT) if own is None else pattern_of(own, "str_to_map") for own, sign in given]
-    return apply("str_to_map", to(text, TEXT), *patterns)
 
 
 @rule("map", of="array map_from_arrays")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from deltic.sql.scalars.coercion import as_signed
+from deltic.sql.scalars.coercion import as_signed, settled
 from deltic.sql.scalars.functions.rules import array_of, array_or_null, map_or_null, to
 from deltic.sql.scalars.operators import INTERVALS, Mismatch
 from deltic.sql.scalars.typed import Typed
@@ -160,9 +160,20 @@ _DEFINITIONS: dict[str, str] = {
         "spark_clock_of_micros(CASE WHEN hour < 0 OR hour > 23 OR minute < 0 OR minute > 59 OR second < 0 OR"
         " second >= 60 THEN -1 ELSE bigint((hour * 3600 + minute * 60 + second) * 1000000L) END)"
     ),
+    "time_trunc (unit unit_of_clocks, clock time_of_day)": "try_spark_clock_floor(clock, unit)",
+    "time_diff (unit unit_of_clocks, first time_of_day, last time_of_day)": (
+        "(time_to_micros(last) - time_to_micros(first)) div unit"
+    ),
+    "to_time (text STRING)": "CAST(text AS TIME)",
+    "to_time (text STRING, pattern any)": "try_spark_clock_of_time(to_timestamp(text, pattern))",
+    "try_to_time (text STRING)": "TRY_CAST(text AS TIME)",
+    "try_to_time (text STRING, pattern any)": "try_spark_clock_of_time(try_to_timestamp(text, pattern))",
     # arrays and maps
     "get (items array, index INT)": "try_spark_get(items, index)",
+    "array_size (items array_or_null)": "size(items)",
     "slice (items array_or_null, start INT, length INT)": "spark_slice(items, start, length)",
+    "str_to_map (text STRING, first pattern = ',', second pattern = ':')": "spark_str_to_map(text, first, second)",
+    "array_repeat (value typed, count INT)": "CASE WHEN count IS NOT NULL THEN spark_array_repeat(value, count) END",
     "element_at (items array!, place whole)": (
         "CASE WHEN place <> 0 AND place >= -size(items) AND place <= size(items)"
         " THEN try_spark_at(items, place) ELSE must_spark_at(items, place) END"
@@ -348,6 +359,7 @@ def _vector(value: Typed, function: str) -> Typed:
 
 kind("array_or_null")(lambda value, _: array_or_null(value))
 kind("map_or_null")(lambda value, _: map_or_null(value))
+kind("typed")(lambda value, _: settled(value))
 
 
 @kind("truth")

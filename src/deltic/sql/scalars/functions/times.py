@@ -238,40 +238,18 @@ def timestamp_seconds(seconds: Typed) -> Typed:
 _OF_CLOCKS = {unit: span // SPANS["MICROSECOND"] for unit, span in SPANS.items() if unit not in ("WEEK", "DAY")}
 
 
-def _unit_of_clocks(given: Typed) -> Typed:
-    """Return the microseconds of a unit, which is a literal."""
+@kind("unit_of_clocks")
+def _unit_of_clocks(given: Typed, _: str) -> Typed:
+    """The microseconds of a unit, which is a literal."""
     name = literal_of(given, "the unit", sample="HOUR").upper()
     if name not in _OF_CLOCKS:
         raise Mismatch(f"the units are {', '.join(_OF_CLOCKS)}")
     return constant(_OF_CLOCKS[name], LONG)
 
 
-def _clock(value: Typed) -> Typed:
+@kind("time_of_day")
+def _time_of_day(value: Typed, _: str) -> Typed:
+    """A TIME, or a text as one."""
     if not (value.is_null or value.type.type in (Type.TIME, Type.STRING)):
         raise Mismatch("a TIME is taken here")
     return coerced(value, Type.TIME)
-
-
-@rule("time_trunc", of="clock_floor")
-def time_trunc(unit: Typed, clock: Typed) -> Typed:
-    """A time of a day without what is below a unit."""
-    return attempt("clock_floor", _clock(clock), _unit_of_clocks(unit))
-
-
-@rule("time_diff", of="instant_of_clock")
-def time_diff(unit: Typed, start: Typed, end: Typed) -> Typed:
-    """The whole units between two times of a day."""
-    micros = operators.arithmetic(exp.Sub, operators.micros_of(_clock(end)), operators.micros_of(_clock(start)))
-    return operators.arithmetic(exp.IntDiv, micros, _unit_of_clocks(unit))
-
-
-def _to_clock(is_safe: bool, text: Typed, pattern: Typed | None = None) -> Typed:
-    """Return a text as a time of a day, by a pattern if there is one."""
-    own = to(text, TEXT)
-    if pattern is None:
-        return (converted if is_safe else coerced)(own, Type.TIME)
-    return attempt("clock_of_time", _to_time(TIMESTAMP, is_safe, own, pattern))
-
-
-rule("to_time", of="read_time clock_of_time")(partial(_to_clock, False))
-rule("try_to_time", of="read_time clock_of_time")(partial(_to_clock, True))
