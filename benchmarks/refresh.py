@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from harness import report
 
 import deltic
-from deltic.pipeline.connectors.refreshing import RefreshReport
+from deltic.pipeline.refreshing import RefreshReport
 
 T = TypeVar("T")
 VIEW = "SELECT customer, count(*) AS n, sum(price) AS total, max(day) AS last FROM orders GROUP BY customer"

@@ -10,6 +10,7 @@ checks; and an `import deltic` that pulls in what takes seconds to load.
 from __future__ import annotations
 
 import ast
+import graphlib
 import json
 import re
 import subprocess
@@ -93,6 +94,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "demo": _PIPELINE | {"deltic", "cli", "demo"},
     "__main__": {"errors", "extras", "cli"},
 }
+
+# The rooms and modules of the pipeline: rows ◄ sources ◄ definitions ◄ questions ◄ epochs ◄ state; the parts of a
+# session; statements, sessions, and what runs them. Each imports only those before it.
+PIPELINE = (
+    "names shards spark io rows python connectors definitions reading sql options engines epochs durability",
+    "metrics explaining evolution evolving registry watching refreshing defining commanding",
+    "streaming statements restoring session following verifying declarative job",
+)
 
 HEAVY = {"duckdb", "lark", "llvmlite", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "pyspark", "sqlglot"}
 
@@ -178,6 +187,45 @@ def test_imports_point_to_the_left():
         for violation in violations(path.read_text(encoding="utf-8"), package, module)
     ]
     assert found == []
+
+
+def _imports() -> dict[str, set[str]]:
+    """The modules that each module imports, packages left out: their `__init__` only passes names on."""
+    known = {module: path for path, _, module in _modules()}
+    found: dict[str, set[str]] = {}
+    for path, package, module in _modules():
+        names = {name for node in _nodes(path.read_text(encoding="utf-8")) for name in _imported(node, package)}
+        targets = {name if name in known else name.rpartition(".")[0] for name in names} & known.keys()
+        found[module] = {name for name in targets - {module} if known[name].name != "__init__.py"}
+    return found
+
+
+def test_rooms_of_the_pipeline_import_what_is_before_them():
+    order = " ".join(PIPELINE).split()
+    rooms = {m: m.split(".")[2] for m in _imports() if m.startswith("deltic.pipeline.")}
+    assert set(rooms.values()) == set(order)
+    found = [
+        f"{module} imports {name}"
+        for module, names in _imports().items()
+        for name in names & rooms.keys()
+        if module in rooms and order.index(rooms[module]) < order.index(rooms[name])
+    ]
+    assert found == []
+
+
+def test_modules_import_each_other_in_no_circle():
+    """Imports in functions and for type checking count: who reads a module of a circle has to read all of them."""
+    graphlib.TopologicalSorter(_imports()).prepare()
+
+
+def test_a_class_name_stands_for_one_thing():
+    places: dict[str, list[str]] = {}
+    for path, _, module in _modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(module)
+    product = {name: [m for m in modules if not m.startswith("deltic_theory")] for name, modules in places.items()}
+    assert {name: modules for name, modules in product.items() if len(modules) > 1} == {}
 
 
 def test_the_oracle_is_no_part_of_what_it_checks():

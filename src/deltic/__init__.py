@@ -27,7 +27,9 @@ from deltic.errors import (
 
 if TYPE_CHECKING:
     from deltic.pipeline.connectors import External
+    from deltic.pipeline.declarative import materialized_view
     from deltic.pipeline.epochs.transaction import Transaction
+    from deltic.pipeline.following.changes import changes_stream, kafka_rows, register
     from deltic.pipeline.io.files import File
     from deltic.pipeline.options import Durability, Maintenance, Recursion, Resources, Transactions
     from deltic.pipeline.python.checking import check_derivative
@@ -35,11 +37,9 @@ if TYPE_CHECKING:
     from deltic.pipeline.python.operators import ZSet, aggregate, operator
     from deltic.pipeline.reading.reading import Between as between
     from deltic.pipeline.reading.reading import View
-    from deltic.pipeline.reading.rows import Rows
+    from deltic.pipeline.rows.rows import Rows
     from deltic.pipeline.session import Pipeline
     from deltic.pipeline.shards import Shards
-    from deltic.pipeline.spark.declarative import materialized_view
-    from deltic.pipeline.streaming.changes import changes_stream, kafka_rows, register
     from deltic.progress import watch_progress
 
 __all__ = [
@@ -99,7 +99,7 @@ _LATER = {
     "Pipeline": ("deltic.pipeline.session", "Pipeline"),
     "Recursion": ("deltic.pipeline.options", "Recursion"),
     "Resources": ("deltic.pipeline.options", "Resources"),
-    "Rows": ("deltic.pipeline.reading.rows", "Rows"),
+    "Rows": ("deltic.pipeline.rows.rows", "Rows"),
     "Shards": ("deltic.pipeline.shards", "Shards"),
     "Transaction": ("deltic.pipeline.epochs.transaction", "Transaction"),
     "Transactions": ("deltic.pipeline.options", "Transactions"),
@@ -107,14 +107,14 @@ _LATER = {
     "ZSet": ("deltic.pipeline.python.operators", "ZSet"),
     "aggregate": ("deltic.pipeline.python.operators", "aggregate"),
     "between": ("deltic.pipeline.reading.reading", "Between"),
-    "changes_stream": ("deltic.pipeline.streaming.changes", "changes_stream"),
+    "changes_stream": ("deltic.pipeline.following.changes", "changes_stream"),
     "check_derivative": ("deltic.pipeline.python.checking", "check_derivative"),
     "function": ("deltic.pipeline.python.functions", "function"),
     "functor": ("deltic.pipeline.python.functions", "functor"),
-    "kafka_rows": ("deltic.pipeline.streaming.changes", "kafka_rows"),
-    "materialized_view": ("deltic.pipeline.spark.declarative", "materialized_view"),
+    "kafka_rows": ("deltic.pipeline.following.changes", "kafka_rows"),
+    "materialized_view": ("deltic.pipeline.declarative", "materialized_view"),
     "operator": ("deltic.pipeline.python.operators", "operator"),
-    "register": ("deltic.pipeline.streaming.changes", "register"),
+    "register": ("deltic.pipeline.following.changes", "register"),
     "watch_progress": ("deltic.progress", "watch_progress"),
 }
 

@@ -16,7 +16,7 @@ from deltic import Maintenance, Pipeline
 from deltic.cli.main import app
 from deltic.engine.executors import forgetting
 from deltic.errors import CatalogError
-from deltic.pipeline.durability.verifying import verify
+from deltic.pipeline.verifying import verify
 
 HOURLY = "SELECT k, window.start AS since, count(*) AS n, max(x) AS m FROM t GROUP BY k, window(ts, '1 hour')"
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)

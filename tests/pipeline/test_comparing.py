@@ -19,9 +19,9 @@ from deltic.engine.executors.shards import staged_rows
 from deltic.engine.executors.shards.staged_rows import MessageBatch, StagedRows
 from deltic.engine.keyed import UPSERT, Keyed
 from deltic.errors import DelticError
+from deltic.pipeline.rows.posting import PostedRows
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
-from deltic.pipeline.spark.posting import PostedRows
 from tests.engine.executors.shards.jobs import only_jobs_here
 from tests.pipeline.connectors.test_by_tasks import Numbers, run_over
 

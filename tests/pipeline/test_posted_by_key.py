@@ -20,8 +20,8 @@ from deltic.engine.executors.shards.staged_rows import MessageBatch, StagedRows
 from deltic.engine.keyed import BY_KEY, UPSERT
 from deltic.errors import DelticError
 from deltic.pipeline.options import Durability
+from deltic.pipeline.rows.posting import PostedRows
 from deltic.pipeline.session import Pipeline
-from deltic.pipeline.spark.posting import PostedRows
 from tests.engine.executors.shards.jobs import only_jobs_here
 from tests.pipeline.test_shards import Session
 

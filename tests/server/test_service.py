@@ -295,7 +295,7 @@ def test_a_question_for_which_there_is_no_memory_is_refused(service, monkeypatch
     def query(*_):
         raise MemoryError
 
-    monkeypatch.setattr("deltic.pipeline.reading.snapshot.Snapshot.query", query)
+    monkeypatch.setattr("deltic.pipeline.epochs.snapshot.Snapshot.query", query)
     with pytest.raises(MemoryLimitError, match="more memory than there is"):
         service.ask("SELECT 1")
 

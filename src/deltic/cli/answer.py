@@ -13,9 +13,9 @@ from rich.text import Text
 
 from deltic.cli.progress import progress_for
 from deltic.errors import count_of
-from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.epochs.transaction import Transaction
-from deltic.pipeline.reading.rows import Rows, is_number, value_text
+from deltic.pipeline.evolution import Evolution
+from deltic.pipeline.rows.rows import Rows, is_number, value_text
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.sql.answers import TextAnswer
 from deltic.sql.statements.parameters import Args

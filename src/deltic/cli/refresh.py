@@ -19,7 +19,7 @@ from deltic.pipeline.options import Durability, grouped
 from deltic.pipeline.session import Pipeline
 
 if TYPE_CHECKING:
-    from deltic.pipeline.connectors.refreshing import RefreshReport
+    from deltic.pipeline.refreshing import RefreshReport
 
 WRONG_FILE, FAILED = 2, 1
 

@@ -18,11 +18,11 @@ from deltic.errors import DelticError
 from deltic.pipeline.commanding import CommandedFrontEnd
 from deltic.pipeline.definitions.front_ends import front_end_of
 from deltic.pipeline.definitions.programs import read_program
+from deltic.pipeline.epochs.observing import logged, unlogged
 from deltic.pipeline.io.loader import RowReader
 from deltic.pipeline.io.target import ArrowWriter, Writer
 from deltic.pipeline.job.job import JobSettings, run
 from deltic.pipeline.job.outcome import JobOutcome, JobProgress
-from deltic.pipeline.observing import logged, unlogged
 from deltic.pipeline.options import Maintenance, Recursion, Resources, StrategyName, Transactions, grouped
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards

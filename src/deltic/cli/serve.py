@@ -16,7 +16,7 @@ from deltic.cli.serve_options import ServeOptions
 from deltic.engine.stopping import StopSignal
 from deltic.errors import DelticError
 from deltic.extras import required
-from deltic.pipeline.observing import logged
+from deltic.pipeline.epochs.observing import logged
 from deltic.pipeline.options import Durability, Resources
 from deltic.pipeline.session import Pipeline
 from deltic.server.limits import Limits

@@ -11,7 +11,7 @@ from typing import Any
 
 from deltic.cli.answer import run_text
 from deltic.errors import DataError, DelticError, Diagnostic
-from deltic.pipeline.observing import unlogged
+from deltic.pipeline.epochs.observing import unlogged
 from deltic.pipeline.session import Pipeline
 
 

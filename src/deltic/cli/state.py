@@ -66,7 +66,7 @@ def _relations(relations: list[KeptRelation]) -> Iterator[tuple[str, ...]]:
 
 def verify_command(place: str, full: bool, sample: int, is_repair: bool, as_json: bool) -> int:
     """Compare checksums, and views on request; repair on request; return the exit status."""
-    from deltic.pipeline.durability.verifying import repair, verify
+    from deltic.pipeline.verifying import repair, verify
 
     result = (repair if is_repair else verify)(place, full, sample)
     if as_json:
@@ -87,7 +87,7 @@ def verify_command(place: str, full: bool, sample: int, is_repair: bool, as_json
 
 def compact_command(place: str) -> None:
     """Rewrite a state in as few files as possible."""
-    from deltic.pipeline.durability.verifying import compact
+    from deltic.pipeline.verifying import compact
 
     before, after = compact(place)
     print(f"{place}: {size(before)} before, {size(after)} now")

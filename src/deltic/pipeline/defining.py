@@ -16,10 +16,10 @@ from deltic.circuit.graph import Circuit
 from deltic.errors import CatalogError, DelticError, ProgramWarning
 from deltic.pipeline.definitions.altering import adding_columns, altering, how_of
 from deltic.pipeline.definitions.beginning import columns_of, rows_of
-from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.front_end import SourceOptions
 from deltic.pipeline.definitions.programs import with_program
 from deltic.pipeline.definitions.view import view_definition
+from deltic.pipeline.evolution import Evolution
 from deltic.pipeline.io.rounding import RoundedValues
 from deltic.pipeline.names import find, require_text
 from deltic.pipeline.spark.spark import is_dataframe, quoted
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from deltic.circuit.custom import OfPython
     from deltic.circuit.python import Nulls
-    from deltic.pipeline.connectors.refreshing import Refresher, RefreshReport
     from deltic.pipeline.python.flow import Flow
+    from deltic.pipeline.refreshing import Refresher, RefreshReport
 
 
 class Defining(Watching):
@@ -259,8 +259,8 @@ class Defining(Watching):
     @cached_property
     def _refreshing(self) -> Refresher:
         """Refreshes tables from their sources, and publishes views."""
-        from deltic.pipeline.connectors.refreshing import Refresher
         from deltic.pipeline.connectors.tasks import Tasks
+        from deltic.pipeline.refreshing import Refresher
 
         tasks = Tasks(self.spark, self._epochs.site, self._epochs.compared)
         return Refresher(self, lambda: self._keeping.files, tasks, self._add_columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from datetime import datetime
 from functools import wraps
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, get_args
@@ -15,12 +16,13 @@ from deltic.engine.conflicts import Conflicts
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.resources import ResourceLimits, bytes_of
 from deltic.errors import DelticError
-from deltic.pipeline.epochs.clock import Time
 from deltic.pipeline.names import check_choice, check_least, find
 from deltic.pipeline.shards import Shards
 
 StrategyName = Literal["nested", "elastic", "full"]
 RefreshName = Literal["auto", "incremental", "incremental strict", "full"]
+Time = datetime | str
+"""A time of day and date, or its text in ISO 8601."""
 
 P = ParamSpec("P")
 

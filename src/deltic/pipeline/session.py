@@ -16,18 +16,18 @@ from deltic.engine.resources import available
 from deltic.errors import DelticError, count_of
 from deltic.pipeline.defining import Defining
 from deltic.pipeline.definitions.definitions import Definitions
-from deltic.pipeline.definitions.evolution import Evolution
-from deltic.pipeline.definitions.evolving import DefinitionChanger
-from deltic.pipeline.durability.restoring import follow, go_on
 from deltic.pipeline.durability.state_keeper import StateKeeper
 from deltic.pipeline.engines import EngineName, Engines
 from deltic.pipeline.epochs.active_transactions import ActiveTransactions
 from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.epochs import Epochs
 from deltic.pipeline.epochs.transaction import Transaction
+from deltic.pipeline.evolution import Evolution
+from deltic.pipeline.evolving import DefinitionChanger
 from deltic.pipeline.names import check_choice, require_text
 from deltic.pipeline.options import Durability, Maintenance, Recursion, Resources, Transactions, explains_groups
-from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.restoring import follow, go_on
+from deltic.pipeline.rows.rows import Rows
 from deltic.pipeline.shards import Shards, slots
 from deltic.pipeline.spark.spark import adopt_session
 from deltic.pipeline.streaming.rejected import COLUMNS, OnErrors, rejects_of
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from deltic.circuit.custom import OfPython
     from deltic.pipeline.commanding import CommandSession
     from deltic.pipeline.sql.planning import PlannedText
-    from deltic.pipeline.sql.prepared_statement import PreparedStatement
-    from deltic.pipeline.sql.steps import SqlSession
+    from deltic.pipeline.statements.prepared_statement import PreparedStatement
+    from deltic.pipeline.statements.steps import SqlSession
     from deltic.sql.statements.parameters import Args
 
 
@@ -197,7 +197,7 @@ class Pipeline(Defining):
         `pipeline.prepare("INSERT INTO sale VALUES (?, ?)").execute([1, "ada"])`. Raises ProgramError for other texts;
         mistakes in it are found when it runs.
         """
-        from deltic.pipeline.sql.prepared_statement import PreparedStatement
+        from deltic.pipeline.statements.prepared_statement import PreparedStatement
 
         require_text(text)
         return PreparedStatement(text, file, self.execute, self.query, lambda: self._definitions)
@@ -211,7 +211,7 @@ class Pipeline(Defining):
         self, text: str, args: Args | None = None, file: str = "<sql>"
     ) -> Iterator[Evolution | Transaction | Rows]:
         """As `sql`, one result for each statement, or for consecutive definitions, as soon as it is done."""
-        from deltic.pipeline.sql.session_variables import results_of_text
+        from deltic.pipeline.statements.session_variables import results_of_text
 
         require_text(text)
         return results_of_text(self._sql_session, text, args, file)
@@ -238,7 +238,7 @@ class Pipeline(Defining):
 
     @property
     def _sql_session(self) -> SqlSession:
-        from deltic.pipeline.sql.steps import SqlSession
+        from deltic.pipeline.statements.steps import SqlSession
 
         return SqlSession(
             self, self._evolving, self._opened, lambda tables: self._refreshing.load(tables), self._engine_of

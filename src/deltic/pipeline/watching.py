@@ -15,24 +15,24 @@ from deltic.engine.maintenance import RelationPlan
 from deltic.engine.protocol import Engine
 from deltic.engine.result import EpochResult
 from deltic.engine.size import Size
-from deltic.pipeline.definitions.evolving import DefinitionChanger
-from deltic.pipeline.definitions.written import Publication
+from deltic.pipeline.connectors.written import Publication
 from deltic.pipeline.durability.state_keeper import StateKeeper
 from deltic.pipeline.engines import Engines
 from deltic.pipeline.epochs.active_transactions import ActiveTransactions
-from deltic.pipeline.epochs.clock import Clock, Time
+from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.epochs import Epochs
 from deltic.pipeline.epochs.history import Subscription
 from deltic.pipeline.epochs.lateness import watermarks
+from deltic.pipeline.epochs.observing import sizes_table
 from deltic.pipeline.epochs.report import EpochReport, report_of
+from deltic.pipeline.epochs.snapshot import Snapshot, Trying
 from deltic.pipeline.epochs.transaction import Transaction, TransactionTerms, what_ifs
+from deltic.pipeline.evolving import DefinitionChanger
 from deltic.pipeline.explaining import PlanText, explained
 from deltic.pipeline.names import check_choice
-from deltic.pipeline.observing import sizes_table
-from deltic.pipeline.options import Transactions
+from deltic.pipeline.options import Time, Transactions
 from deltic.pipeline.reading.reading import PublishedEpoch
-from deltic.pipeline.reading.rows import Rows
-from deltic.pipeline.reading.snapshot import Snapshot, Trying
+from deltic.pipeline.rows.rows import Rows
 
 if TYPE_CHECKING:
     from deltic.pipeline.metrics import Metrics, MetricsServer

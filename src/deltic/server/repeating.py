@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from deltic.engine.stopping import StopSignal
 from deltic.errors import DelticError
 from deltic.pipeline.connectors.quarantine import failed_sources
-from deltic.pipeline.connectors.refreshing import RefreshReport
+from deltic.pipeline.refreshing import RefreshReport
 from deltic.server.space import CachedCounts
 
 if TYPE_CHECKING:

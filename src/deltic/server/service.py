@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from deltic.engine.stopping import StopSignal
 from deltic.errors import BusyError, DelticError, MemoryLimitError, StateError
-from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.durability.status import Status
 from deltic.pipeline.epochs.history import Subscription
 from deltic.pipeline.epochs.report import EpochReport
+from deltic.pipeline.epochs.snapshot import Snapshot
 from deltic.pipeline.epochs.transaction import Transaction
-from deltic.pipeline.reading.rows import Rows
-from deltic.pipeline.reading.snapshot import Snapshot
+from deltic.pipeline.evolution import Evolution
+from deltic.pipeline.rows.rows import Rows
 from deltic.pipeline.session import Pipeline
 from deltic.server.activity import Activity
 from deltic.server.following import CutOffError, Follower

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from deltic.errors import BusyError
 from deltic.pipeline.durability.status import Status, status_of
-from deltic.pipeline.reading.snapshot import Snapshot
+from deltic.pipeline.epochs.snapshot import Snapshot
 from deltic.pipeline.session import Pipeline
 
 T = TypeVar("T")

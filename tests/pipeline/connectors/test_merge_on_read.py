@@ -10,7 +10,7 @@ import pytest
 import deltic
 from deltic import External
 from deltic.pipeline.connectors.merge_on_read import MergeOnReadTarget
-from deltic.pipeline.spark.declarative import spark_query
+from deltic.pipeline.declarative import spark_query
 
 
 def opened(folder, program):

@@ -38,7 +38,7 @@ def clock(monkeypatch):
     class Clock:
         time = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
-    monkeypatch.setattr("deltic.pipeline.connectors.refreshing.now", lambda: Clock.time)
+    monkeypatch.setattr("deltic.pipeline.refreshing.now", lambda: Clock.time)
     return Clock
 
 

@@ -18,11 +18,11 @@ from deltic.engine.executors.shards.staged_rows import MessageBatch, StagedRows
 from deltic.engine.files.pieces import MappedFile
 from deltic.errors import StateError
 from deltic.pipeline.durability.log import ROWS, LogReader, segments
-from deltic.pipeline.durability.verifying import repair, verify
 from deltic.pipeline.options import Durability
+from deltic.pipeline.rows.posting import PostedRows
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
-from deltic.pipeline.spark.posting import PostedRows
+from deltic.pipeline.verifying import repair, verify
 from tests.engine.executors.shards.jobs import only_jobs_here
 from tests.pipeline.durability.crashing import CHECKPOINTS, Faulty, Killed, act, check, disk
 from tests.pipeline.durability.test_crashes import end, run_until_killed

@@ -21,9 +21,9 @@ from deltic.errors import BrokenError, CatalogError, ChangeError, DelticError, S
 from deltic.pipeline.durability import manifest
 from deltic.pipeline.durability.log import segments
 from deltic.pipeline.durability.state import StateDirectory
-from deltic.pipeline.durability.verifying import repair, verify
 from deltic.pipeline.options import Durability, Recursion
 from deltic.pipeline.session import Pipeline
+from deltic.pipeline.verifying import repair, verify
 
 SQL = """
 CREATE TABLE sale (shop STRING, price INT);

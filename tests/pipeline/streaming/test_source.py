@@ -16,9 +16,9 @@ from pyspark.errors import PySparkException, StreamingQueryException
 import deltic
 from deltic import DelticError, Durability, Pipeline, StreamError
 from deltic.errors import StateError, UnsupportedError
-from deltic.pipeline.durability.following import FollowedState, definitions_of
+from deltic.pipeline.following.following import FollowedState, definitions_of
+from deltic.pipeline.following.source import ChangeReader, StreamOptions
 from deltic.pipeline.streaming import source
-from deltic.pipeline.streaming.source import ChangeReader, StreamOptions
 
 PROGRAM = """
     CREATE TABLE sale (shop STRING, price INT);
@@ -302,7 +302,7 @@ def test_types_and_parts_arrive_as_they_left(spark, tmp_path):
 
 
 def test_options_are_checked():
-    from deltic.pipeline.streaming.source import StreamOptions
+    from deltic.pipeline.following.source import StreamOptions
 
     for options, entry in [
         ({"view": "v"}, "needs the directory"),
@@ -315,7 +315,7 @@ def test_options_are_checked():
 
 
 def test_the_format_is_no_sink():
-    from deltic.pipeline.streaming.source import DelticSource
+    from deltic.pipeline.following.source import DelticSource
 
     for write in (DelticSource({}).writer, DelticSource({}).streamWriter):
         with pytest.raises(UnsupportedError, match=r"is read alone: rows come into a table by its pipeline"):

@@ -28,7 +28,7 @@ def is_range(expression: Expression) -> bool:
     return isinstance(expression, FunctorCall) and expression.functor == "range"
 
 
-class Named:
+class NamedExpressions:
     """Expressions of a rule that get a variable, `_r1` and so on after a prefix, and an equation each."""
 
     def __init__(self, rule: CheckedRule, prefix: str, is_named: Callable[[Expression], bool]) -> None:
@@ -49,7 +49,7 @@ class Named:
 
 def name_ranges(rule: CheckedRule) -> CheckedRule:
     """Return the rule with a variable and an equation for each range, except in aggregates."""
-    named = Named(rule, "_r", is_range)
+    named = NamedExpressions(rule, "_r", is_range)
 
     def change(expression: Expression) -> Expression:
         return rewrite(expression, named.variable)

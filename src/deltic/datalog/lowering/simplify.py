@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 from deltic.circuit.expressions.meaning import evaluate
 from deltic.datalog.checks.checked import CheckedRule
-from deltic.datalog.lowering.ranges import Named, is_range, name_ranges
+from deltic.datalog.lowering.ranges import NamedExpressions, is_range, name_ranges
 from deltic.datalog.lowering.scalars import predicate, scalar
 from deltic.datalog.lowering.structures import unify_structures, unpack_structures
 from deltic.datalog.syntax import expressions as e
@@ -108,7 +108,7 @@ def _substitute(rule: CheckedRule, variable: e.Variable, value: e.Expression, eq
 
 def _name_computed_arguments(rule: CheckedRule) -> CheckedRule:
     """Return the rule with a new variable and an equation for each computed argument of the body's atoms."""
-    named = Named(rule, "_", lambda argument: isinstance(argument, e.FunctorCall))
+    named = NamedExpressions(rule, "_", lambda argument: isinstance(argument, e.FunctorCall))
     body = [
         with_expressions(part, named.variable) if isinstance(bare(part), f.BodyAtom) else part for part in rule.body
     ]

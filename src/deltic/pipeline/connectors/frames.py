@@ -20,7 +20,7 @@ from deltic.pipeline.connectors.source import ExternalSource, HeldRows, RowsOfSo
 from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark
 from deltic.pipeline.connectors.tasks import Tasks
 from deltic.pipeline.io.rounding import Rounding
-from deltic.pipeline.spark.posting import PostedRows, posted_by
+from deltic.pipeline.rows.posting import PostedRows, posted_by
 from deltic.pipeline.spark.spark import (
     active_session,
     arrow_schema_of,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from deltic.catalog import External
 from deltic.pipeline.connectors.source import ExternalSource, filled
 from deltic.pipeline.connectors.target import ViewTarget
-from deltic.pipeline.definitions.written import Publication
+from deltic.pipeline.connectors.written import Publication
 
 if TYPE_CHECKING:
     from deltic.pipeline.connectors.tasks import Tasks

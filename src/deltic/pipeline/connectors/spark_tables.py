@@ -21,7 +21,7 @@ from deltic.pipeline.connectors.frames import FrameSource
 from deltic.pipeline.connectors.source import ExternalSource, HeldRows, RowsOfSource, SourceChange
 from deltic.pipeline.connectors.tasks import Tasks
 from deltic.pipeline.connectors.versions import VersionedSource, by_tasks
-from deltic.pipeline.spark.posting import PostedRows, posted_by
+from deltic.pipeline.rows.posting import PostedRows, posted_by
 from deltic.pipeline.spark.spark import active_session, arrow_schema_of, quoted, quoted_table, spark_errors
 from deltic.values.types import Schema
 

@@ -19,8 +19,8 @@ from deltic.catalog import CatalogTable
 from deltic.engine.comparing import EVERYTHING, Beside, compared
 from deltic.engine.keyed import Keyed
 from deltic.errors import DataError, Diagnostic
+from deltic.pipeline.rows.posting import Sites
 from deltic.pipeline.shards import slots
-from deltic.pipeline.spark.posting import Sites
 from deltic.pipeline.spark.spark import spark_errors
 
 if TYPE_CHECKING:

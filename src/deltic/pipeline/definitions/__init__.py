@@ -1,1 +1,1 @@
-"""The definitions of front ends, and how a pipeline changes them."""
+"""What front ends have defined, and how texts and options become definitions."""

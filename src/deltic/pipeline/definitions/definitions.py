@@ -15,7 +15,7 @@ from deltic.datalog import CheckedProgram, ParsedProgram, check, declared_types,
 from deltic.datalog.edits import components, defined, replacing, with_pragmas, without
 from deltic.datalog.memory import ClauseMemory
 from deltic.errors import CatalogError
-from deltic.pipeline.definitions.written import Edit, Publication, table_to_json, to_json
+from deltic.pipeline.connectors.written import Edit, Publication, table_to_json, to_json
 from deltic.sql.scalars.functions.python import knowing
 from deltic.sql.statements.program import SqlProgram
 from deltic.sql.variables import SessionVariable

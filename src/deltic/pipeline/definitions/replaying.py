@@ -8,13 +8,13 @@ from typing import Any
 
 from deltic.catalog import External
 from deltic.errors import CatalogError, DelticError
+from deltic.pipeline.connectors.written import Edit, Publication, of_json, table_of_json
 from deltic.pipeline.definitions.altering import altering
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.front_end import SourceOptions
 from deltic.pipeline.definitions.front_ends import front_end
 from deltic.pipeline.definitions.programs import program_definitions, with_program
 from deltic.pipeline.definitions.view import view_definition
-from deltic.pipeline.definitions.written import Edit, Publication, of_json, table_of_json
 
 
 def replayed(now: Definitions, edits: Iterable[Edit]) -> Definitions:

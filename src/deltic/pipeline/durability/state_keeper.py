@@ -8,7 +8,7 @@ from typing import Any
 from deltic.engine.files.files import Files
 from deltic.engine.prepared import Prepared
 from deltic.errors import DelticError, ReadOnlyError
-from deltic.pipeline.definitions.written import Edit
+from deltic.pipeline.connectors.written import Edit
 from deltic.pipeline.durability.log import Record
 from deltic.pipeline.durability.manifest import CheckpointContents
 from deltic.pipeline.durability.state import StateDirectory

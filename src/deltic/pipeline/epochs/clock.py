@@ -18,8 +18,7 @@ from deltic.engine.protocol import Engine
 from deltic.engine.version import Version
 from deltic.errors import DelticError
 from deltic.pipeline.io.parsed import arrow_schema
-
-Time = datetime | str
+from deltic.pipeline.options import Time
 
 
 class Clock:

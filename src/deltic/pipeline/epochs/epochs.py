@@ -39,8 +39,8 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.epochs.clock import Clock
 from deltic.pipeline.epochs.history import ChangeHistory
 from deltic.pipeline.epochs.lateness import AdmittedChanges, Batches, WatermarkGate
+from deltic.pipeline.epochs.observing import log_epoch
 from deltic.pipeline.names import check_least
-from deltic.pipeline.observing import log_epoch
 from deltic.pipeline.reading.reading import PublishedEpoch
 from deltic.values.hashing import xxhash64
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from deltic.engine.changes import Changes, ViewChange
 from deltic.errors import DelticError
 from deltic.pipeline.epochs.awaiting import Arrivals
-from deltic.pipeline.reading.rows import Delta
+from deltic.pipeline.rows.rows import Delta
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from deltic.pipeline.epochs.operations import Operation
 from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.names import find
 from deltic.pipeline.rows.coerce import optional_columns, to_table
+from deltic.pipeline.rows.posting import posted
 from deltic.pipeline.rows.tabular import updates, with_key_alone
-from deltic.pipeline.spark.posting import posted
 from deltic.progress import step_began, step_ended
 from deltic.values.types import Schema
 

@@ -28,11 +28,11 @@ from deltic.pipeline.epochs.lateness import Batches
 from deltic.pipeline.epochs.operations import ChangeManager, Operation, check_counts, check_defined
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.epochs.row_operations import RowOperations, row_changes
+from deltic.pipeline.epochs.snapshot import Preview, change_of
 from deltic.pipeline.epochs.trial import trial
 from deltic.pipeline.io.rounding import RoundedValues, Rounding
 from deltic.pipeline.reading.reading import PublishedEpoch
-from deltic.pipeline.reading.rows import Delta
-from deltic.pipeline.reading.snapshot import Preview, change_of
+from deltic.pipeline.rows.rows import Delta
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.parameters import Args
 

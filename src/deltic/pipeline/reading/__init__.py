@@ -1,1 +1,1 @@
-"""Reading tables and views as of one epoch."""
+"""Tables and views as of one epoch."""

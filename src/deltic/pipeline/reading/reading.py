@@ -20,7 +20,7 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.io.values import problem
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.reasons import Reasons, RowPattern
-from deltic.pipeline.reading.rows import Rows, Tabular, without_weights
+from deltic.pipeline.rows.rows import Rows, Tabular, without_weights
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:

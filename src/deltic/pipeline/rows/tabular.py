@@ -15,7 +15,7 @@ from deltic.catalog import CatalogTable
 from deltic.errors import DataError, DelticError, Diagnostic, did_you_mean
 from deltic.lazy import np
 from deltic.pipeline.io.columns import REFUSED
-from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.rows.rows import Rows
 from deltic.pipeline.spark.spark import arrow_schema_of, from_dataframe, is_dataframe, quoted
 from deltic.values.types import Schema
 from deltic.without_pandas import postpone_pandas

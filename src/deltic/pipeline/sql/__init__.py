@@ -1,1 +1,1 @@
-"""Runs texts of SQL on a pipeline."""
+"""Questions in SQL: planned, prepared and answered."""

@@ -16,7 +16,7 @@ from deltic.circuit.edges import ZSetType
 from deltic.duck import of_thread
 from deltic.engine.batches import TableBatch
 from deltic.engine.storage.interner import sort_key
-from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.rows.rows import Rows
 from deltic.sql.scalars.functions.written import SqlFunction
 from deltic.sql.statements.ordering import KEY, Key
 from deltic.sql.statements.statements import Show

@@ -21,7 +21,7 @@ from deltic.engine.rowwise import Computed, computed, is_by_rows
 from deltic.engine.version import Version
 from deltic.errors import ChangeError, DataError, Diagnostic
 from deltic.pipeline.io.parsed import arrow_schema
-from deltic.pipeline.reading.rows import Rows, without_weights
+from deltic.pipeline.rows.rows import Rows, without_weights
 from deltic.pipeline.sql.answers import arranged
 from deltic.pipeline.sql.needed import rows_needed
 from deltic.pipeline.sql.planning import ANSWER, circuit_of

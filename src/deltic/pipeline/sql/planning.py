@@ -16,7 +16,7 @@ from deltic.engine.batches import TableBatch
 from deltic.errors import DelticError, ProgramError
 from deltic.pipeline.definitions.by_sql import completed, defining
 from deltic.pipeline.definitions.definitions import Definitions
-from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.rows.rows import Rows
 from deltic.pipeline.sql.answers import (
     TextAnswer,
     column_table,

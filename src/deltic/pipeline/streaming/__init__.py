@@ -1,1 +1,1 @@
-"""Spark Structured Streaming: streams into tables, and views as streams."""
+"""Spark Structured Streaming: streams into tables."""

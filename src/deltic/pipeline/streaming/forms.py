@@ -19,7 +19,7 @@ from deltic.pipeline.io.envelopes import PARTS, are_envelopes
 from deltic.pipeline.io.layout import FileLayout
 from deltic.pipeline.io.rounding import RoundedValues, Rounding
 from deltic.pipeline.rows.coerce import columns_needed, to_table
-from deltic.pipeline.spark.posting import Sites, TaskReader, posted_by
+from deltic.pipeline.rows.posting import Sites, TaskReader, posted_by
 from deltic.pipeline.spark.spark import arrow_schema_of, from_dataframe, quoted, spark_errors
 from deltic.pipeline.streaming.rejected import RejectedRow, sorted_out
 

@@ -17,7 +17,7 @@ from deltic.engine.conflicts import Conflicts
 from deltic.engine.executors.spark.job_descriptions import described, is_connect
 from deltic.errors import DelticError, StreamError
 from deltic.pipeline.names import find
-from deltic.pipeline.spark.posting import Sites
+from deltic.pipeline.rows.posting import Sites
 from deltic.pipeline.spark.spark import is_dataframe, spark_errors
 from deltic.pipeline.streaming.forms import ReadBatch, StreamForm, StreamKind
 from deltic.pipeline.streaming.rejected import OnErrors, rejects_of

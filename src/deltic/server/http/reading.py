@@ -8,8 +8,8 @@ from typing import Any
 from starlette.responses import Response
 
 from deltic.errors import DataError, DelticError, Diagnostic
-from deltic.pipeline.reading.rows import Rows
-from deltic.pipeline.reading.snapshot import Snapshot
+from deltic.pipeline.epochs.snapshot import Snapshot
+from deltic.pipeline.rows.rows import Rows
 from deltic.server.describing import described_catalog, described_plan, described_status
 from deltic.server.http.answers import json_response, respond
 from deltic.server.http.call import HttpCall

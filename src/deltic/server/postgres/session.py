@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from deltic.errors import DelticError, Diagnostic
-from deltic.pipeline.definitions.evolution import Evolution
+from deltic.pipeline.evolution import Evolution
 from deltic.server.postgres.asking import Args, Questions
 from deltic.server.postgres.block import Block
 from deltic.server.postgres.copying import copy_of

@@ -23,7 +23,7 @@ from deltic.engine.executors.shards.files import MESSAGES
 from deltic.engine.executors.shards.staged_rows import StagedRows
 from deltic.engine.files.local import LocalFiles
 from deltic.errors import DataError, Diagnostic
-from deltic.pipeline.spark.posting import PostedRows
+from deltic.pipeline.rows.posting import PostedRows
 from tests.engine.executors.shards.jobs import run_here
 from tests.engine.executors.spark.engines import spark_engine
 

@@ -29,7 +29,7 @@ _JSON = {
 def register(spark: SparkSession) -> None:
     """Register the data source "deltic" with a session; raises DelticError where pyspark is not installed."""
     required("pyspark.sql", 'the data source "deltic"')
-    from deltic.pipeline.streaming.source import DelticSource
+    from deltic.pipeline.following.source import DelticSource
 
     adopt_session(spark)
     spark.dataSource.register(DelticSource)

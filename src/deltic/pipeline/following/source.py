@@ -20,10 +20,10 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.arrow_stream import of_stream, to_stream
 from deltic.errors import DelticError, StateError, StreamError, UnsupportedError
-from deltic.pipeline.durability.following import FollowedState, definitions_of
+from deltic.pipeline.following.following import FollowedState, definitions_of
 from deltic.pipeline.io.layout import FEED
 from deltic.pipeline.names import check_choice, find
-from deltic.pipeline.reading.rows import without_weights
+from deltic.pipeline.rows.rows import without_weights
 from deltic.pipeline.spark.spark import for_spark
 from deltic.values.types import Schema, Type
 from deltic.values.types.spark import spark_type

@@ -11,12 +11,12 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.protocol import Engine
 from deltic.errors import DefinitionsMovedError
 from deltic.pipeline.definitions.definitions import Definitions
-from deltic.pipeline.definitions.evolution import Evolution
-from deltic.pipeline.definitions.evolving import DefinitionChanger
 from deltic.pipeline.epochs.active_transactions import ActiveTransactions
+from deltic.pipeline.epochs.snapshot import Snapshot
 from deltic.pipeline.epochs.transaction import Transaction
-from deltic.pipeline.reading.rows import Rows
-from deltic.pipeline.reading.snapshot import Snapshot
+from deltic.pipeline.evolution import Evolution
+from deltic.pipeline.evolving import DefinitionChanger
+from deltic.pipeline.rows.rows import Rows
 from deltic.pipeline.sql.answers import TextAnswer
 from deltic.pipeline.sql.evaluation import answered
 from deltic.pipeline.sql.planning import ANSWER, Explained, ExplainedRows, Step, circuit_of

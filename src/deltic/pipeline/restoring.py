@@ -8,13 +8,13 @@ from pathlib import Path
 from deltic.engine.result import EpochResult
 from deltic.errors import DelticError, ProgramError, StateError, UnsupportedError
 from deltic.pipeline.definitions.definitions import Definitions
-from deltic.pipeline.definitions.evolution import Evolution
-from deltic.pipeline.definitions.evolving import DefinitionChanger
 from deltic.pipeline.definitions.replaying import replayed
 from deltic.pipeline.durability.log import Record
 from deltic.pipeline.durability.state import StateDirectory, check_options
 from deltic.pipeline.durability.state_keeper import StateKeeper
 from deltic.pipeline.epochs.epochs import Epochs
+from deltic.pipeline.evolution import Evolution
+from deltic.pipeline.evolving import DefinitionChanger
 from deltic.pipeline.options import Durability
 
 TRIES = 5

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.epochs.transaction import Transaction
-from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.rows.rows import Rows
 from deltic.pipeline.sql.planning import check_preparable, keeps_plan
 from deltic.sql.statements.parameters import Args
 

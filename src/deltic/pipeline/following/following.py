@@ -27,9 +27,9 @@ from deltic.pipeline.definitions.replaying import replayed
 from deltic.pipeline.durability import manifest
 from deltic.pipeline.durability.log import LogReader, Record, segments
 from deltic.pipeline.durability.manifest import Manifest
-from deltic.pipeline.durability.restoring import TRIES, begin_with_checkpoint, replay
 from deltic.pipeline.durability.state import StateDirectory
 from deltic.pipeline.options import Durability, grouped
+from deltic.pipeline.restoring import TRIES, begin_with_checkpoint, replay
 
 if TYPE_CHECKING:
     from deltic.circuit.custom import OfPython

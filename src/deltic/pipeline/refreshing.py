@@ -35,11 +35,11 @@ from deltic.pipeline.connectors.source import (
 )
 from deltic.pipeline.connectors.target import PublishedRows, PublishedView, TargetMark, ViewTarget
 from deltic.pipeline.connectors.tasks import Tasks
-from deltic.pipeline.definitions.written import Publication
+from deltic.pipeline.connectors.written import Publication
 from deltic.pipeline.epochs.report import EpochReport
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
-from deltic.pipeline.reading.rows import without_weights
+from deltic.pipeline.rows.rows import without_weights
 from deltic.pipeline.spark.spark import is_dataframe
 from deltic.pipeline.watching import Watching
 from deltic.progress import step_began, step_ended

@@ -17,7 +17,6 @@ from deltic.engine.image import Saved
 from deltic.engine.result import EpochResult
 from deltic.errors import CatalogError
 from deltic.pipeline.definitions.definitions import Definitions
-from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.front_end import NO_OPTIONS, SourceOptions
 from deltic.pipeline.definitions.growing import grown
 from deltic.pipeline.definitions.programs import program_of
@@ -26,6 +25,7 @@ from deltic.pipeline.engines import Engines
 from deltic.pipeline.epochs.active_transactions import ActiveTransactions
 from deltic.pipeline.epochs.clock import both
 from deltic.pipeline.epochs.epochs import Epochs, LoggedEpoch
+from deltic.pipeline.evolution import Evolution
 from deltic.pipeline.rows.carrying import carried, formers
 from deltic.sql.statements.program import FRONT as SQL
 

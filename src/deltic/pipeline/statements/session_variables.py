@@ -16,12 +16,12 @@ from sqlglot.tokenizer_core import TokenType
 
 from deltic.engine.batches import TableBatch
 from deltic.errors import count_of, did_you_mean
-from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.epochs.transaction import Transaction
-from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.evolution import Evolution
+from deltic.pipeline.rows.rows import Rows
 from deltic.pipeline.sql.evaluation import answered
 from deltic.pipeline.sql.planning import asked_query, planned
-from deltic.pipeline.sql.steps import SqlSession
+from deltic.pipeline.statements.steps import SqlSession
 from deltic.sql.names import find_name
 from deltic.sql.statements.parameters import Args
 from deltic.sql.statements.parse import parse

@@ -10,9 +10,9 @@ from deltic.engine.result import EpochResult
 from deltic.errors import count_of
 from deltic.html import facts
 from deltic.pipeline.epochs.report import EpochReport, report_of
+from deltic.pipeline.epochs.snapshot import change_of
 from deltic.pipeline.io.rounding import RoundedValues
-from deltic.pipeline.reading.rows import Delta
-from deltic.pipeline.reading.snapshot import change_of
+from deltic.pipeline.rows.rows import Delta
 from deltic.values.types import Schema
 
 if TYPE_CHECKING:

@@ -25,10 +25,10 @@ from deltic.errors import DelticError, StateError
 from deltic.pipeline.durability import manifest
 from deltic.pipeline.durability.log import LogReader, rows_of, segments
 from deltic.pipeline.durability.manifest import CheckpointContents, Manifest
-from deltic.pipeline.durability.restoring import restore
 from deltic.pipeline.durability.state import StateDirectory
 from deltic.pipeline.durability.status import status_of
 from deltic.pipeline.options import Durability, grouped
+from deltic.pipeline.restoring import restore
 from deltic.pipeline.session import Pipeline
 
 

@@ -19,7 +19,7 @@ from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.reading import PublishedEpoch, Reading
 from deltic.pipeline.reading.reasons import RowPattern, TableRows, bound
-from deltic.pipeline.reading.rows import Delta, Rows
+from deltic.pipeline.rows.rows import Delta, Rows
 from deltic.values import to_arrow, to_python
 from deltic.values.types import Schema
 

@@ -1,0 +1,1 @@
+"""States that other processes write: pipelines that follow them, and changes of their views as streams of Spark."""
