@@ -9,9 +9,6 @@ from typing import Literal
 from deltic.errors import count_of
 from deltic.values.words import some_of
 
-_NAMED = 3
-"""The most tables that a report names."""
-
 Place = Literal["local", "process", "files", "job"]
 """Where an epoch, or a part of one, can run: the local engine; shards in the driver's process, with the state in its
 memory or in files; shards as one Spark job.
@@ -59,7 +56,7 @@ class PartRun:
     seconds: float
 
     def __str__(self) -> str:
-        return f"{TOLD[self.place]}: {some_of(list(self.rows), _NAMED)} ({count_of(sum(self.rows.values()), 'row')})"
+        return f"{TOLD[self.place]}: {some_of(list(self.rows), 3)} ({count_of(sum(self.rows.values()), 'row')})"
 
 
 @dataclass(frozen=True)

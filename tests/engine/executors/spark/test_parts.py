@@ -16,7 +16,6 @@ import pytest
 
 from deltic.circuit.reading import parse_circuit
 from deltic.datalog import check, lower, parse
-from deltic.engine.executors.shards.parts import parts_of
 from deltic.engine.executors.spark.job import run_job
 from deltic.engine.executors.spark.placement import Placement
 from deltic.errors import ChangeError, DelticError
@@ -122,11 +121,11 @@ def test_changes_that_meet_are_one_part(there, jobs):
 
 def test_parts_of_a_plan():
     plan = on_shards(circuit_of(PROGRAM), shards=2).executor.placed
-    parts = plan.for_epoch({"edge", "sale", "visit"}, ()).parts
+    parts = plan.for_epoch({"edge", "sale", "visit"}, ()).plan.parts
     assert {part & {"edge", "sale", "visit"} for part in parts} == {frozenset([t]) for t in ("edge", "sale", "visit")}
     assert not frozenset.intersection(*parts)
-    assert parts_of(plan.for_epoch(["shop"], ()).plan)[0] >= {"shop", "sold", "seen"}
-    assert plan.for_epoch((), ()).parts == (frozenset(),)
+    assert plan.for_epoch(["shop"], ()).plan.parts[0] >= {"shop", "sold", "seen"}
+    assert plan.for_epoch((), ()).plan.parts == (frozenset(),)
 
 
 def test_an_epoch_without_changes(there, jobs):

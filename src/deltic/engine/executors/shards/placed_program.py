@@ -15,7 +15,6 @@ from deltic.engine.executors.shards.evolution import ShardEvolution
 from deltic.engine.executors.shards.exchange import messages_of
 from deltic.engine.executors.shards.lay_out import NOWHERE, lay_out
 from deltic.engine.executors.shards.messages import Message
-from deltic.engine.executors.shards.parts import parts_of
 from deltic.engine.executors.shards.plan import Key, ShardPlan
 from deltic.engine.executors.shards.restrict import restrict
 from deltic.engine.executors.shards.shard import Shard
@@ -79,11 +78,6 @@ class PlacedProgram:
     @cached_property
     def _for_epochs(self) -> dict[tuple[frozenset[str], frozenset[str]], PlacedProgram]:
         return {}
-
-    @cached_property
-    def parts(self) -> tuple[frozenset[str], ...]:
-        """The relations that the steps change, by part; see `parts_of`."""
-        return parts_of(self.plan)
 
     # What is sent
 

@@ -102,6 +102,27 @@ class ShardPlan:
         return bool(self.iterated) or self.is_timed
 
     @cached_property
+    def parts(self) -> tuple[frozenset[str], ...]:
+        """The relations that the steps of an epoch change, in parts: no step reads or makes changes of two of them.
+
+        Definitions that follow earlier epochs take a step in every epoch, just once, so a plan with one is a single
+        part; so is one without steps.
+        """
+        made = dict.fromkeys(name for step in self.steps for name in self.makes(step))
+        if self.is_timed or not made:
+            return (frozenset(made),)
+        parts = {name: {name} for name in made}
+        for step in self.steps:
+            joined = set[str]().union(*(parts[n] for n in {*self.makes(step), *self.reads(step)} & made.keys()))
+            parts |= dict.fromkeys(joined, joined)
+        return tuple(dict.fromkeys(frozenset(parts[name]) for name in made))
+
+    @property
+    def length(self) -> tuple[bool, int]:
+        """Whether there are rounds, and the number of stages."""
+        return bool(self.iterated), len(self.stages)
+
+    @cached_property
     def is_timed(self) -> bool:
         """Whether there are definitions that follow earlier epochs too, as delays do."""
         defined = (self.program.relations[step.name].definition for step in self.steps if isinstance(step, Define))

@@ -85,10 +85,10 @@ class ProcessShards(StateHolder):
         """Run an epoch. Raises the errors of its changes and steps; then the rows are as before."""
         return self.run_here(epoch)
 
-    def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
+    def build(self, placed: PlacedProgram, evolution: ShardEvolution, number: int) -> ShardsExecuted:
         """Compute what another program needs and lacks, from the present rows, as the version of this epoch."""
         shards, result = build(placed, evolution, self.stores(), [shard.histories.written() for shard in self.shards])
-        version = placed.version(epoch, [shard.store for shard in shards])
+        version = placed.version(number, [shard.store for shard in shards])
         return ShardsExecuted(version, result, partial(self.take, placed, shards), nothing)
 
     def run_here(self, epoch: Begun) -> ShardsExecuted:

@@ -9,7 +9,7 @@ the rounds have left. So each step runs once, and only the last job's result is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from deltic.engine.executors.shards.exchange import Inbox, waiting_in
 from deltic.engine.executors.shards.messages import Message, sent
@@ -27,7 +27,7 @@ class Begin(Task):
     The driver passes messages for later stages on.
     """
 
-    last: int = 0
+    last: int = field(default=0, kw_only=True)
 
     @property
     def is_last(self) -> bool:

@@ -1,7 +1,6 @@
 """Shards on Spark: an epoch runs in the driver's process or as one Spark job, over the same run files.
 
-An epoch from files has parts whose steps read no changes of each other. Those of few rows run in the driver's process,
-each task as in a job, but they leave nothing in its memory.
+Small parts of a job run in the driver's process, too, as the same tasks, which leave nothing in its memory.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ from deltic.engine.executors.shards.staged_rows import MessageBatch, RowSplit
 from deltic.engine.executors.shards.tasks import Outcome, Task, opened, run_in_process, save, store_of, total
 from deltic.engine.executors.spark.compacting import Compacting, RunEach
 from deltic.engine.executors.spark.costs import FEW
-from deltic.engine.executors.spark.file_epoch import FileEpoch
+from deltic.engine.executors.spark.file_plan import FilePlan
 from deltic.engine.executors.spark.placement import ShardPlace
-from deltic.engine.executors.spark.rounds import Reached
+from deltic.engine.executors.spark.rounds import FileEpoch
 from deltic.engine.executors.spark.table_tasks import SparkTasks
 from deltic.engine.files.files import Files
 from deltic.engine.image import Json
@@ -55,12 +54,11 @@ IsSmall = Callable[[Mapping[str, int]], bool]
 class SparkShards(ProcessShards):
     """Has shards whose state is in `directory`, which driver and executors of Spark see under one name.
 
-    `run_tasks` runs an epoch as a job, without the parts of its plan whose changes, the numbers of rows of tables, are
-    small by `is_small`: those run in this process. A state is in the memory of the driver, in
-    files, or in both. `states` names the descriptions of the last written state. `_open` has the shards, if they are in
-    the driver; if they are `_ahead` of the files, they have run an epoch since. `place` says where the next epoch runs,
-    and may be set between epochs. Rows of more than `direct` bytes travel to and from tasks in files. In an epoch that
-    is a job, rounds of recursions with at most `few` pending rows run in this process. Frozen runs are merged in the
+    `run_tasks` runs an epoch as a job; parts of it that are small by `is_small` run in this process, and so do rounds
+    of recursions with at most `few` pending rows. A state is in the memory of the driver, in files, or in both.
+    `states` names the descriptions of the last written state. `_open` has the shards, if they are in the driver; if
+    they are `_ahead` of the files, they have run an epoch since. `place` says where the next epoch runs, and may be set
+    between epochs. Rows of more than `direct` bytes travel to and from tasks in files. Frozen runs are merged in the
     background, by `run_each`; without it epochs merge them. `before_jobs` raises DelticError if the executors cannot
     run jobs.
     """
@@ -128,17 +126,14 @@ class SparkShards(ProcessShards):
 
         return replace(executed, commit=commit)
 
-    def build(self, placed: PlacedProgram, evolution: ShardEvolution, epoch: int) -> ShardsExecuted:
+    def build(self, placed: PlacedProgram, evolution: ShardEvolution, number: int) -> ShardsExecuted:
         if self.place == "process":
-            return super().build(placed, evolution, epoch)
-        return self._built_by_jobs(placed, evolution, epoch)
-
-    def _built_by_jobs(self, placed: PlacedProgram, evolution: ShardEvolution, number: int) -> ShardsExecuted:
-        """Build a placed program from the present state by jobs."""
-        builder, reached = building(placed.definition, evolution), Reached(self._saved(), evolution.taken)
-        epoch = self._file_epoch(reached, "trust", number)
-        epoch.run(builder, list(sent(self.files, list(builder.beginning(evolution)), 0, self.direct)), self._by_job)
-        outcome = epoch.outcome(builder, self._written_stores(builder.plan, reached.states))
+            return super().build(placed, evolution, number)
+        builder = building(placed.definition, evolution)
+        messages = list(sent(self.files, list(builder.beginning(evolution)), 0, self.direct))
+        epoch = self._file_epoch(self._saved(), "trust", number, evolution.taken)
+        FilePlan(epoch, builder, self._by_job).run_on(messages)
+        outcome = epoch.outcome(builder, self._written_stores(builder.plan, epoch.states))
         stores = self._written_stores(placed.plan, outcome.states)
         empty = empty_relations(placed.plan, stores)
 
@@ -193,9 +188,9 @@ class SparkShards(ProcessShards):
         """
         self.write()
         placed, number = self.placed, begun.before.epoch + 1
-        epoch = self._file_epoch(Reached(self.states), begun.conflicts, number)
+        epoch = self._file_epoch(self.states, begun.conflicts, number)
         parts = self._run_parts(epoch, begun)
-        stores = self._written_stores(placed.plan, epoch.reached.states)
+        stores = self._written_stores(placed.plan, epoch.states)
         outcome = epoch.outcome(placed, stores)
         version, empty = placed.version(number, stores), empty_relations(placed.plan, stores)
 
@@ -217,14 +212,15 @@ class SparkShards(ProcessShards):
         started, messages, empty = time.perf_counter(), list(self._messages_of(begun)), self._empty()
         chosen, runs, errors = self._chosen(begun, messages, empty), list[PartRun](), list[TableError]()
         for place, changed in chosen:
-            part, visited = [m for m in messages if m.target in changed], epoch.reached.outcome.visited
+            part, visited = [m for m in messages if m.target in changed], epoch.visited
             is_last, run = len(runs) + 1 == len(chosen), _in_process if place == "files" else self._by_job
             try:
-                epoch.run(self.placed.for_epoch(changed, empty), part, run, begun.forget if is_last else None)
+                plan = FilePlan(epoch, self.placed.for_epoch(changed, empty), run)
+                plan.run_on(part, begun.forget if is_last else None)
             except TableError as error:
                 errors.append(error)
-            visited, now = epoch.reached.outcome.visited - visited, time.perf_counter()
-            runs.append(PartRun(place, self._rows_in(begun, changed), visited, now - started))
+            now = time.perf_counter()
+            runs.append(PartRun(place, self._rows_in(begun, changed), epoch.visited - visited, now - started))
             started = now
         if errors:
             raise joined(errors)
@@ -239,33 +235,30 @@ class SparkShards(ProcessShards):
         nothing, which opens and writes the same shards.
         """
         changed = {message.target for message in messages}
-        parts = [part & changed for part in self.placed.for_epoch(changed, empty).parts]
-        here, job = frozenset[str](), frozenset[str]()
-        small = list[frozenset[str]]()
+        parts = [part & changed for part in self.placed.for_epoch(changed, empty).plan.parts]
+        small, job = list[frozenset[str]](), frozenset[str]()
         for part in sorted(parts, key=lambda part: sum(self._rows_in(begun, part).values())):
-            if self.is_small(self._rows_in(begun, here | part)):
-                here, small = here | part, [*small, part]
+            if self.is_small(self._rows_in(begun, part.union(*small))):
+                small.append(part)
             else:
                 job |= part
         if job:
-            length = self._length(job, empty)
-            job = job.union(*(part for part in small if self._length(part, empty) <= length))
-        chosen: list[tuple[Place, frozenset[str]]] = [("files", here - job), ("job", job)]
+            length = self.placed.for_epoch(job, empty).plan.length
+            job = job.union(*(part for part in small if self.placed.for_epoch(part, empty).plan.length <= length))
+        chosen: list[tuple[Place, frozenset[str]]] = [("files", frozenset[str]().union(*small) - job), ("job", job)]
         return [each for each in chosen if each[1]] or chosen[:1]
-
-    def _length(self, changed: Collection[str], empty: Collection[str]) -> tuple[bool, int]:
-        """Return whether changes lead to rounds, and the number of their stages."""
-        plan = self.placed.for_epoch(changed, empty).plan
-        return bool(plan.iterated), len(plan.stages)
 
     def _rows_in(self, begun: Begun, relations: Collection[str]) -> Mapping[str, int]:
         """Return the numbers of changed rows of the tables among some relations."""
         tables, rows = self.placed.program.tables, {table: rows_of(batch) for table, batch in begun.changes.items()}
         return {table: count for table, count in rows.items() if count and tables[table] in relations}
 
-    def _file_epoch(self, reached: Reached, conflicts: Conflicts, number: int) -> FileEpoch:
+    def _file_epoch(
+        self, states: Mapping[int, str], conflicts: Conflicts, number: int, taken: Mapping[str, str] | None = None
+    ) -> FileEpoch:
         """Return an epoch of this number over the files."""
-        return FileEpoch(self.files, conflicts, self.direct, self.few, self._by_job, f"epoch {number:,}", reached)
+        label = f"epoch {number:,}"
+        return FileEpoch(self.files, conflicts, self.direct, self.few, self._by_job, label, states, taken)
 
     def _by_job(self, messages: Sequence[Message], tasks: Sequence[Task], label: str) -> Outcome:
         """Return the outcome of a Spark job. Raises DelticError if the executors cannot run it, and those of tasks."""
