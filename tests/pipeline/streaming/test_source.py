@@ -16,9 +16,9 @@ from pyspark.errors import PySparkException, StreamingQueryException
 import deltic
 from deltic import DelticError, Durability, Pipeline, StreamError
 from deltic.errors import StateError, UnsupportedError
+from deltic.pipeline.following import source
 from deltic.pipeline.following.following import FollowedState, definitions_of
 from deltic.pipeline.following.source import ChangeReader, StreamOptions
-from deltic.pipeline.streaming import source
 
 PROGRAM = """
     CREATE TABLE sale (shop STRING, price INT);
