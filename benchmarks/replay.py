@@ -13,8 +13,7 @@ import pyarrow as pa
 from problems import Problem, new_engine, sample, signed
 
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.recursion.costs import CostForecast
-from deltic.engine.refresh import CostHistory
+from deltic.engine.refresh import CostForecast, CostHistory
 from deltic.engine.resources import ResourceLimits
 
 LARGE_SEED = 1_000

@@ -14,8 +14,8 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.executors.derived import DerivedStep
 from deltic.engine.executors.inline.epoch_runner import EpochRunner
-from deltic.engine.growth import Growth
 from deltic.engine.storage.columns import Domain, DomainOverflow
+from deltic.engine.storage.domains import Growth
 from deltic.engine.storage.state import State
 from deltic.values.types import Type
 from tests.conformance.engines import Driver

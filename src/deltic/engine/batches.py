@@ -143,3 +143,17 @@ def with_weights(rows: pa.Table, weights: npt.NDArray[np.int64] | int) -> pa.Tab
     result = pa.repeat(pa.scalar(weights, pa.int64()), len(rows)) if isinstance(weights, int) else pa.array(weights)
     field = pa.field(WEIGHT, pa.int64(), nullable=False)
     return rows.append_column(field, result) if rows.num_columns else pa.table([result], schema=pa.schema([field]))
+
+
+def to_stream(rows: pa.Table, batch: int | None = None, compression: str | None = None) -> pa.Buffer:
+    """Return a table as a stream, in batches of at most `batch` rows."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as stream:
+        stream.write_table(rows, max_chunksize=batch)
+    return sink.getvalue()
+
+
+def of_stream(data: object) -> pa.Table:
+    """Return the table of a stream in a buffer, without copying its columns."""
+    with pa.ipc.open_stream(pa.py_buffer(data)) as stream:
+        return stream.read_all()

@@ -11,10 +11,8 @@ import pyarrow as pa
 
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import with_weights
-from deltic.engine.between import Between
-from deltic.engine.keyed import Keyed, are_by_key, in_order, weighted
-from deltic.engine.numbering import row_numbers
-from deltic.engine.version import Version
+from deltic.engine.keyed import Keyed, are_by_key, in_order, row_numbers, weighted
+from deltic.engine.version import Between, Version
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.executors.executor import Executed, MakeExecutor
 from deltic.engine.executors.inline.executor import InlineExecutor
 from deltic.engine.image import Image, Saved
-from deltic.engine.maintenance import RelationPlan
+from deltic.engine.maintenance import RelationPlan, Size
 from deltic.engine.moving import move
 from deltic.engine.options import EngineOptions
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
@@ -32,7 +32,6 @@ from deltic.engine.protocol import NOTHING, Engine
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.refresh import AUTO, Refresh
 from deltic.engine.result import Extension
-from deltic.engine.size import Size
 from deltic.engine.table_tasks import TableTasks
 from deltic.program.program import Program
 

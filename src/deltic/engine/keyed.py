@@ -4,6 +4,8 @@ In a batch, such rows have UPSERT or BY_KEY in place of a weight. Their effect d
 is resolved where these are: in this process, or on the shard that has all rows of a key. Of several rows for one key
 the last one counts, as in a log: if a batch is in parts, ORDER numbers them. A transaction makes several changes of a
 table one after the other: each applies to the result of those before it.
+
+Rows are compared by their numbers: equal for rows that are equal by the rules of keys and groups.
 """
 
 from __future__ import annotations
@@ -12,11 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from deltic.circuit.expressions.checks import show_value
 from deltic.circuit.graph import Circuit
@@ -32,7 +35,6 @@ from deltic.engine.conflicts import (
     SharedKeys,
     UnorderedKeys,
 )
-from deltic.engine.numbering import Numbers, last_of_each, row_numbers
 from deltic.engine.version import Version
 from deltic.program.program import Program
 
@@ -331,3 +333,41 @@ def _sharing(rows: pa.Table, key: Sequence[str]) -> str:
 def _texts(keys: pa.Table) -> list[str]:
     """Return keys as texts for messages."""
     return [", ".join(f"{name} = {show_value(value)}" for name, value in key.items()) for key in keys.to_pylist()]
+
+
+Numbers = npt.NDArray[np.int64]
+
+
+def row_numbers(rows: pa.Table, columns: Sequence[str]) -> Numbers:
+    """Return a number below len(rows) for each row: equal for rows with equal values here; NULL equals NULL."""
+    numbers: Numbers = np.zeros(len(rows), np.int64)
+    for name in columns:
+        result = _numbers(rows.column(name))
+        combined = numbers * (int(result.max(initial=0)) + 1) + result
+        numbers = np.unique(combined, return_inverse=True)[1].astype(np.int64).reshape(-1)
+    return numbers
+
+
+def last_of_each(numbers: Numbers) -> Numbers:
+    """Return the last position of each number, in the order of the numbers."""
+    return len(numbers) - 1 - np.unique(numbers[::-1], return_index=True)[1]
+
+
+def _numbers(column: pa.ChunkedArray) -> Numbers:
+    """Return a number for each value of a column."""
+    if pa.types.is_nested(column.type):
+        known: dict[Any, int] = {}
+        return np.fromiter((known.setdefault(_plain(v), len(known)) for v in column.to_pylist()), np.int64, len(column))
+    if pa.types.is_floating(column.type):
+        column = pc.add(column, pa.scalar(0.0, column.type))  # makes one zero of the two
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    return np.asarray(encoded.indices).astype(np.int64)
+
+
+def _plain(value: Any) -> Any:
+    """Return a hashable value that is equal for equal values."""
+    if isinstance(value, dict):
+        return tuple((name, _plain(item)) for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(_plain, value))
+    return "NaN" if isinstance(value, float) and value != value else value

@@ -1,4 +1,4 @@
-"""How a view is maintained, as data: the relations stored for it, their delta queries, and the cost of these."""
+"""How a view is maintained, as data: the relations stored for it, their delta queries, and the cost of both."""
 
 from __future__ import annotations
 
@@ -68,3 +68,16 @@ class RelationPlan:
         kept += [f"sorted {orders}"] * bool(orders)
         kept += [f"{self.bytes / 1024:,.1f} KiB now"] * bool(self.bytes)
         return f"{self.relation}: {'; '.join(kept)}"
+
+
+@dataclass(frozen=True)
+class Size:
+    """The memory of one arrangement of a relation."""
+
+    relation: str
+    role: str
+    """Its role: "rows", "counts", or the state of an operator."""
+    columns: tuple[str, ...]
+    """The columns by which the rows are sorted, for rows and counts."""
+    entries: int
+    bytes: int

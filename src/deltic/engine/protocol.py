@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from deltic.circuit.tables import WEIGHT as WEIGHT
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.maintenance import RelationPlan
+from deltic.engine.maintenance import RelationPlan, Size
 from deltic.engine.prepared import Prepared
 from deltic.engine.result import EpochResult
-from deltic.engine.size import Size
 from deltic.engine.version import Version
 from deltic.errors import UnsupportedError
 from deltic.lazy import np, pa

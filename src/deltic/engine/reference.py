@@ -23,14 +23,13 @@ from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.oracle.pointwise import Row, Rows
 from deltic.circuit.tables import WEIGHT, from_arrow, to_arrow
 from deltic.engine.batches import Changed, in_memory
-from deltic.engine.between import Between
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflict, ConflictError, Conflicts
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import NOTHING, Engine
 from deltic.engine.result import EpochResult, Extension
 from deltic.engine.rowwise import shown
-from deltic.engine.version import Version, rows_shown
+from deltic.engine.version import Between, Version, rows_shown
 from deltic.values import in_order
 from deltic.values.types import Schema
 

@@ -9,8 +9,17 @@ from math import inf
 
 from deltic.engine.operators.search import Visits
 from deltic.engine.parallel import processor_time
-from deltic.engine.recursion.costs import CostForecast, CostProfile
-from deltic.engine.refresh import QUICK, AbandonedError, CostHistory, Kind, Policy, Refresh, changes_of
+from deltic.engine.refresh import (
+    QUICK,
+    AbandonedError,
+    CostForecast,
+    CostHistory,
+    CostProfile,
+    Kind,
+    Policy,
+    Refresh,
+    changes_of,
+)
 from deltic.engine.storage.state import State
 
 Reach = Callable[[int], None]

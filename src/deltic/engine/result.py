@@ -1,7 +1,8 @@
-"""The result of an epoch, or of a change of definitions."""
+"""The result of an epoch, or of a change of definitions, and the time of an epoch's phases."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -131,3 +132,22 @@ class EpochResult(EpochNumbers):
     """
     parts: tuple[PartRun, ...] = ()
     """What ran in an epoch of shards in files, a job first."""
+
+
+class Phases:
+    """The seconds of each phase, in the order in which they ended. `end` ends the running one."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._began = time.perf_counter()
+
+    def end(self, phase: str) -> None:
+        """End the running phase under this name. Phases with the same name are added."""
+        now = time.perf_counter()
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self._began
+        self._began = now
+
+    def add(self, seconds: Mapping[str, float]) -> None:
+        """Add phases that were measured elsewhere, and ended now."""
+        self.seconds.update(seconds)
+        self._began = time.perf_counter()

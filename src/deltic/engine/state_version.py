@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from deltic.engine.between import Between
 from deltic.engine.interrupts import postponed
 from deltic.engine.storage.arrangement import SortedRows, present
 from deltic.engine.storage.codec import nullary
@@ -23,7 +22,7 @@ from deltic.engine.storage.lookup import count_each, find_entries, find_rows, fi
 from deltic.engine.storage.run import Words
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store
-from deltic.engine.version import Entries, Row, Version, rows_shown
+from deltic.engine.version import Between, Entries, Row, Version, rows_shown
 from deltic.program.program import Program
 
 

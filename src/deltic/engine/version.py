@@ -1,6 +1,7 @@
 """The published version of an epoch: tables and views that any thread may read while other epochs go on.
 
-Of a recursive relation it stores entries, each the change of a row's weight at an iteration.
+Of a recursive relation it stores entries, each the change of a row's weight at an iteration. Rows are looked up by
+values or by ranges of values.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from deltic.lazy import np, pa
+from deltic.lazy import np, pa, pc
+from deltic.values import in_order, of_python
+from deltic.values.types import Kind, Type
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -95,3 +98,41 @@ class Entries:
         there = [times <= at for _, _, times, _ in self.parts]
         parts = zip(self.parts, there, strict=True)
         return Entries([(each[0], each[1][:, kept], each[2][kept], each[3][kept]) for each, kept in parts])
+
+
+@dataclass(frozen=True)
+class Between:
+    """The values from `low` to `high`, both included, as in SQL's BETWEEN; None is no bound. NULL is in no range."""
+
+    low: Any = None
+    high: Any = None
+
+    @property
+    def bounds(self) -> list[Any]:
+        """The bounds that are not None."""
+        return [bound for bound in (self.low, self.high) if bound is not None]
+
+    def has(self, value: Any, type_: Type) -> bool:
+        """Return whether a Python value is in the range."""
+        if value is None:
+            return False
+        low, high = (None if bound is None else in_order(of_python(bound, type_)) for bound in (self.low, self.high))
+        return (low is None or in_order(value) >= low) and (high is None or in_order(value) <= high)
+
+    def mask(self, column: pa.ChunkedArray, type_: Type) -> pa.ChunkedArray:
+        """Return the mask of a column's values in the range."""
+        result = pc.is_valid(column)
+        if self.low is not None:
+            result = pc.and_(result, pc.greater_equal(column, _scalar(self.low, type_)))
+        if self.high is not None:
+            result = pc.and_(result, pc.less_equal(column, _scalar(self.high, type_)))
+        return pc.fill_null(result, False)
+
+
+def has_ranges(type_: Type) -> bool:
+    """Return whether ranges of values of a type can be looked up."""
+    return not type_.is_composite and type_.kind is not Kind.YEAR_MONTH_INTERVAL
+
+
+def _scalar(value: Any, type_: Type) -> pa.Scalar:
+    return pa.scalar(value, type_.arrow)

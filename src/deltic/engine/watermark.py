@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import Batch
-from deltic.engine.numbering import row_numbers
+from deltic.engine.keyed import row_numbers
 
 Mask = npt.NDArray[np.bool_]
 

@@ -12,8 +12,8 @@ from prometheus_client import generate_latest, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from deltic.engine.maintenance import Size
 from deltic.engine.result import EpochResult
-from deltic.engine.size import Size
 from deltic.errors import DelticError
 from deltic.pipeline.epochs.report import report_of
 

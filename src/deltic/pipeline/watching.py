@@ -11,10 +11,9 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.batches import TableBatch
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.lateness import LatePolicy
-from deltic.engine.maintenance import RelationPlan
+from deltic.engine.maintenance import RelationPlan, Size
 from deltic.engine.protocol import Engine
 from deltic.engine.result import EpochResult
-from deltic.engine.size import Size
 from deltic.pipeline.connectors.written import Publication
 from deltic.pipeline.durability.state_keeper import StateKeeper
 from deltic.pipeline.engines import Engines

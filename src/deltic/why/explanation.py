@@ -11,8 +11,7 @@ from textwrap import shorten
 from typing import Any
 
 from deltic.circuit.drawing.layers import layered
-from deltic.circuit.drawing.panels import Graph, Panel
-from deltic.circuit.drawing.svg import picture, wrapped
+from deltic.circuit.drawing.svg import Graph, Panel, picture, wrapped
 
 _CALL = re.compile(r"\b(\w+)\(")
 _FUNCTORS = {"concat": "cat", "length": "strlen"}

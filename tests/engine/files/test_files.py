@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from deltic.engine.files import blocks
+from deltic.engine.files import remote
 from deltic.engine.files.address import files_at
 from deltic.engine.files.local import LocalFiles
 from deltic.engine.files.object_store import Fsspec, Obstore
@@ -54,7 +54,7 @@ KINDS = {
 
 @pytest.fixture(params=[*KINDS, *s3.KINDS])
 def files(request, tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK", 1 << 10)
+    monkeypatch.setattr(remote, "BLOCK", 1 << 10)
     if request.param in KINDS:
         yield KINDS[request.param](tmp_path)
         return
@@ -138,7 +138,7 @@ def test_a_file_written_anew_is_another_one():
 
 
 def test_a_store_reads_blocks_once(monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK", 100)
+    monkeypatch.setattr(remote, "BLOCK", 100)
     files = RemoteFiles(Objects(), "bucket")
     files.write("a", [bytes(10_000)])
     for _ in range(3):

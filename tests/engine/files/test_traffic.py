@@ -7,9 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from deltic.engine.files.blocks import BLOCK
 from deltic.engine.files.local import LocalFiles
-from deltic.engine.files.remote import RemoteFiles
+from deltic.engine.files.remote import BLOCK, RemoteFiles
 from tests.objects import Objects
 
 SIZE = 8 << 20

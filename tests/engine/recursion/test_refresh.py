@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 from deltic.datalog import check, lower, parse
 from deltic.engine import refreshed_step
 from deltic.engine.engine import IncrementalEngine
-from deltic.engine.recursion.costs import CostForecast, CostProfile
 from deltic.engine.recursion.strategy import Strategy
-from deltic.engine.refresh import CostHistories, CostHistory, Refresh
+from deltic.engine.refresh import CostForecast, CostHistories, CostHistory, CostProfile, Refresh
 from tests.conformance.engines import Driver
 
 CLOSURE = """

@@ -12,10 +12,11 @@ from deltic.circuit import operators as ops
 from deltic.circuit.edges import ZSetType
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.iterations import ITERATION_LIMIT, circle_error, computing_rules, limit_error, oscillation_error
+from deltic.circuit.operators import Window
 from deltic.circuit.oracle.memory import DelayMemory, Time
 from deltic.circuit.oracle.pointwise import POINTWISE, Inputs, Rows, Value
-from deltic.circuit.oracle.windows import latest, recent
 from deltic.errors import UnsupportedError
+from deltic.values.types import Schema
 
 
 def run(circuit: Circuit, sources: Mapping[str, Rows]) -> dict[str, Rows]:
@@ -256,3 +257,29 @@ STATEFUL: dict[type[ops.Operator], Callable[[Any, Inputs, Any, Any], tuple[Value
     ops.WindowDelta: _window_delta,
     ops.FixpointDelta: _fixpoint_delta,
 }
+
+
+def latest(*clocks: Rows) -> Rows:
+    """Return the greatest value of the clocks as a Z-set of one row, empty where they have no value."""
+    values = [row for clock in clocks for row, _ in clock if row[0] is not None]
+    return ZSet.of([max(values)] if values else [])
+
+
+def within(window: Window, schema: Schema) -> Callable[[tuple[Any, ...], Rows], bool]:
+    """Return a function that decides whether a row of the schema is in the window at a time from `latest`.
+
+    The paper's W by rows.
+    """
+    position = schema.index(window.column)
+
+    def is_recent(row: tuple[Any, ...], now: Rows) -> bool:
+        start = next((window.begin(time) for (time,), _ in now), None)
+        return row[position] is not None and (start is None or row[position] >= start)
+
+    return is_recent
+
+
+def recent(window: Window, rows: Rows, now: Rows, schema: Schema) -> Rows:
+    """Return the rows in the window when the time is `now`."""
+    is_recent = within(window, schema)
+    return rows.filter(lambda row: is_recent(row, now))

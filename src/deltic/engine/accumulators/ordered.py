@@ -13,9 +13,8 @@ import numpy as np
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.extreme import Extreme, ExtremeBy
 from deltic.engine.accumulators.slots import Result, Slots, Totals, reads
-from deltic.engine.storage.codec import encode
+from deltic.engine.storage.codec import encode, writer
 from deltic.engine.storage.columns import Column
-from deltic.engine.storage.single import writer
 from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values.types import Type
 

@@ -16,12 +16,11 @@ from deltic.engine.batches import Changed
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.critical_section import CriticalSection
 from deltic.engine.image import Image, Saved
-from deltic.engine.maintenance import RelationPlan
+from deltic.engine.maintenance import RelationPlan, Size
 from deltic.engine.options import EngineOptions
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Engine
 from deltic.engine.result import EpochResult
-from deltic.engine.size import Size
 from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.store import Store
 

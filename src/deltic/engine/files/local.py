@@ -19,8 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from deltic.engine.files.files import ONE_WRITER, Buffer, Files, OpenedFile, holder, myself
-from deltic.engine.files.traffic import Bytes, Traffic
+from deltic.engine.files.files import ONE_WRITER, Buffer, Bytes, Files, OpenedFile, Traffic, holder, myself
 from deltic.errors import StateError
 
 _PART = ".part"

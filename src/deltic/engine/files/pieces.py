@@ -19,8 +19,7 @@ from weakref import WeakSet
 import numpy as np
 import numpy.typing as npt
 
-from deltic.engine.files.files import Buffer, Files
-from deltic.engine.files.traffic import Bytes
+from deltic.engine.files.files import Buffer, Bytes, Files
 from deltic.engine.image import Arrays, Json, Ranges
 from deltic.errors import StateError
 

@@ -21,10 +21,10 @@ from deltic.engine.plan.plan import Plan, PlanAccess, Segment
 from deltic.engine.plan.questions import Question, argument_name
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.basis import Basis
+from deltic.engine.storage.codec import reader, writer
 from deltic.engine.storage.columns import Domain, Place, Raw, signed
 from deltic.engine.storage.interner import Interner
 from deltic.engine.storage.layout import Layout
-from deltic.engine.storage.single import reader, writer
 from deltic.engine.storage.state import State
 from deltic.program.queries import Term
 from deltic.values.types import Type

@@ -25,9 +25,8 @@ from deltic.circuit.expressions import (
 )
 from deltic.circuit.expressions.duckdb import sql_of
 from deltic.circuit.expressions.meaning import meaning
-from deltic.engine.operators.numbers import Array, Result
+from deltic.engine.operators.numbers import Array, Result, of_arrow
 from deltic.engine.operators.remembered import ValueCache
-from deltic.engine.operators.results import of_arrow
 from deltic.engine.storage.codec import decode
 from deltic.engine.storage.columns import Column
 from deltic.engine.storage.interner import Interner, is_interned

@@ -35,9 +35,17 @@ from deltic.depth import deep
 from deltic.engine.interrupts import postponed
 from deltic.engine.operators import numbers
 from deltic.engine.operators.columns import ColumnOperation, Columns, Undefined
-from deltic.engine.operators.numbers import Array, Result, stored
+from deltic.engine.operators.numbers import (
+    Array,
+    Result,
+    any_null,
+    as_result,
+    of_arrow,
+    overwritten,
+    stored,
+    where_defined,
+)
 from deltic.engine.operators.programs import ColumnProgram
-from deltic.engine.operators.results import any_null, as_result, of_arrow, overwritten, where_defined
 from deltic.engine.operators.strict import apply
 from deltic.engine.operators.with_nulls import WITH_NULLS
 from deltic.engine.storage.codec import decode, encode

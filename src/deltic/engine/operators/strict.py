@@ -13,8 +13,7 @@ from deltic.circuit.expressions import SAFE, is_conversion
 from deltic.circuit.expressions.operations import operation
 from deltic.engine.operators import decimals, numbers, times
 from deltic.engine.operators.columns import ColumnOperation
-from deltic.engine.operators.numbers import Array, Result, stored
-from deltic.engine.operators.results import of_arrow
+from deltic.engine.operators.numbers import Array, Result, of_arrow, stored
 from deltic.engine.storage.codec import decode
 from deltic.engine.storage.interner import Interner, is_interned
 from deltic.functions.conversions import converted

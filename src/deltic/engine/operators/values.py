@@ -24,12 +24,11 @@ from deltic.engine.operators.query import Environment
 from deltic.engine.operators.states import States
 from deltic.engine.operators.walks import RankPlaces, TouchedValues, last_column, near_groups
 from deltic.engine.storage.arrangement import descriptors
-from deltic.engine.storage.codec import decode, encode
+from deltic.engine.storage.codec import decode, encode, writer
 from deltic.engine.storage.columns import Domain, Raw
 from deltic.engine.storage.columns import Values as Held
 from deltic.engine.storage.interner import is_labelled
 from deltic.engine.storage.run import Run, Words, add_runs, consolidate, merge_runs, ranges_of
-from deltic.engine.storage.single import writer
 from deltic.engine.storage.state import State
 from deltic.program.operators.aggregate import GroupedAggregate
 from deltic.values import from_arrow

@@ -13,8 +13,7 @@ from sqlglot import exp
 
 from deltic.engine.operators import numbers
 from deltic.engine.operators.columns import ColumnOperation, Columns
-from deltic.engine.operators.numbers import Array, Result
-from deltic.engine.operators.results import any_null, overwritten, where_defined
+from deltic.engine.operators.numbers import Array, Result, any_null, overwritten, where_defined
 from deltic.engine.operators.strict import compared
 
 Evaluate = Callable[[exp.Expression, Columns], Result]

@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import is_literal
 from deltic.engine.operators.query import Environment, Evaluation
+from deltic.engine.plan.grouping import plan_within_orders
 from deltic.engine.plan.planner import plan
-from deltic.engine.plan.within_orders import plan_within_orders
 from deltic.engine.recursion.compiled_loop import CompiledLoop, RelationTables, SetTables
 from deltic.engine.recursion.signed.applied import applied_of
 from deltic.engine.recursion.signed.choosing import examinations_of

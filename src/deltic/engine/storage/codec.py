@@ -2,10 +2,13 @@
 
 A decimal is stored as an integer, in units of its last digit. Decimals that are too large for this are interned.
 They are rare, and two words for each decimal would need two places for a column in every kernel.
+
+Single values are converted by the `reader` and the `writer` of their type, which is cheap for one value.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +22,7 @@ from deltic.engine.storage.dictionary import UNKNOWN
 from deltic.engine.storage.interner import Interner, is_labelled, of_words, words_of
 from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import Weights, Words
-from deltic.values import from_arrow, numbers_of, of_numbers, to_arrow
+from deltic.values import from_arrow, numbers_of, of_numbers, to_arrow, to_python
 from deltic.values.types import Kind, Schema, Type
 
 Known = npt.NDArray[np.bool_] | None
@@ -177,3 +180,51 @@ def unorder_singles(values: Values) -> np.ndarray[Any, np.dtype[np.float32]]:
     """Return the inverse of `order_singles`."""
     bits = values.astype(np.int32)
     return (bits ^ ((bits >> 31) & np.int32(2**31 - 1))).view(np.float32)
+
+
+_TOP = 1 << 63
+_DOUBLE, _LONG = struct.Struct("<d"), struct.Struct("<q")
+_NAN = 0x7FF8 << 48
+
+
+def reader(type_: Type, interner: Interner) -> Callable[[int], Any]:
+    """Return the function from stored values of a type, not NULL, to the values of Python rows."""
+    match type_.kind:
+        case Kind.BOOLEAN:
+            return bool
+        case Kind.UINT64:
+            return lambda held: held + _TOP
+        case Kind.FLOAT64:
+            return _float_of
+        case Kind.STRING:
+            return interner.text.value
+        case _ if type_.is_integer:
+            return int
+        case _:
+            return lambda held: from_arrow(decode(np.array([held]), None, type_, interner), type_)[0]
+
+
+def writer(type_: Type, interner: Interner) -> Callable[[Any], int]:
+    """Return the inverse of `reader`. New values of interned types get an id."""
+    match type_.kind:
+        case Kind.UINT64:
+            return lambda value: int(value) - _TOP
+        case Kind.FLOAT64:
+            return _of_float
+        case Kind.STRING:
+            return interner.text.number_of
+        case _ if type_.is_integer or type_.kind is Kind.BOOLEAN:
+            return int
+        case _:
+            return lambda value: encode_scalar(to_python(value, type_), type_, interner)
+
+
+def _float_of(held: int) -> float:
+    number: float = _DOUBLE.unpack(_LONG.pack(held ^ (held >> 63 & _TOP - 1)))[0]
+    return number
+
+
+def _of_float(value: float) -> int:
+    """Convert a float like `codec.order_floats`."""
+    bits: int = _NAN if value != value else _LONG.unpack(_DOUBLE.pack(value + 0.0))[0]
+    return bits ^ (bits >> 63 & _TOP - 1)

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from deltic.engine.between import Between
 from deltic.engine.storage.arrangement import SortedRows, parts, present
 from deltic.engine.storage.codec import decode_listed, decode_rows, encode_known, encode_listed, encode_scalar
 from deltic.engine.storage.columns import GREATEST, LEAST, Column
 from deltic.engine.storage.interner import Interner, is_labelled
 from deltic.engine.storage.layout import Layout
 from deltic.engine.storage.run import Run, Weights, Words
+from deltic.engine.version import Between
 from deltic.values.types import Schema, Type
 
 _SCANS = 8

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from deltic.engine.size import Size
+from deltic.engine.maintenance import Size
 from deltic.engine.storage.arrangement import Arrangement
 from deltic.engine.storage.columns import Domain, DomainOverflow
 from deltic.engine.storage.domains import Domains, assign_domains

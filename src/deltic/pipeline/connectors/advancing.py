@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from deltic.catalog import CatalogTable, External
 from deltic.engine.batches import with_weights
-from deltic.engine.between import has_ranges
 from deltic.engine.comparing import EVERYTHING, Beside, compared
 from deltic.engine.image import Json
 from deltic.engine.keyed import UPSERT, Keyed, with_order
+from deltic.engine.version import has_ranges
 from deltic.errors import CatalogError
 from deltic.pipeline.connectors.source import HeldRows, SourceChange
 from deltic.pipeline.io.rounding import RoundedValues

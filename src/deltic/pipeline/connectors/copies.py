@@ -9,7 +9,7 @@ from dataclasses import asdict
 import numpy as np
 import pyarrow as pa
 
-from deltic.engine.arrow_stream import of_stream, to_stream
+from deltic.engine.batches import of_stream, to_stream
 from deltic.engine.files.files import Buffer, Files
 from deltic.engine.files.pieces import MAGIC, MappedFile, PiecePlace, encode, read_piece
 from deltic.engine.image import Json

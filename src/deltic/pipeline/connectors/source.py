@@ -19,8 +19,7 @@ import pyarrow as pa
 from deltic.catalog import CatalogTable, External
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.image import Json
-from deltic.engine.keyed import MOST
-from deltic.engine.numbering import Numbers
+from deltic.engine.keyed import MOST, Numbers
 from deltic.errors import CatalogError, DataError, Diagnostic, count_of
 from deltic.passwords import revealed
 from deltic.pipeline.connectors.places import place_at, reason_of

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deltic.engine.arrow_stream import of_stream, to_stream
-from deltic.engine.batches import Batch, Changed, ConcatenatedBatch, TableBatch, apart
+from deltic.engine.batches import Batch, Changed, ConcatenatedBatch, TableBatch, apart, of_stream, to_stream
 from deltic.engine.conflicts import Conflicts
 from deltic.engine.files.files import Appender, Files
 from deltic.engine.files.pieces import REPAIR

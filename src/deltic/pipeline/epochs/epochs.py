@@ -29,10 +29,9 @@ from deltic.engine.critical_section import CriticalSection
 from deltic.engine.interrupts import postponed
 from deltic.engine.keyed import Keyed, shared_keys
 from deltic.engine.lateness import LatePolicy
-from deltic.engine.phases import Phases
 from deltic.engine.prepared import Prepared, unfailing
 from deltic.engine.protocol import Engine
-from deltic.engine.result import EpochResult, Extension
+from deltic.engine.result import EpochResult, Extension, Phases
 from deltic.errors import BrokenError, DelticError
 from deltic.lazy import pa
 from deltic.pipeline.definitions.definitions import Definitions

@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from deltic.catalog import CatalogTable
 from deltic.engine.batches import TableBatch
-from deltic.engine.keyed import MOST, KeyedChange, RowChange
-from deltic.engine.numbering import row_numbers
+from deltic.engine.keyed import MOST, KeyedChange, RowChange, row_numbers
 from deltic.pipeline.epochs.operations import Operation
 from deltic.pipeline.epochs.transaction import Transaction
 

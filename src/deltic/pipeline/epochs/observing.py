@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
+from deltic.engine.maintenance import Size
 from deltic.engine.result import EpochResult
-from deltic.engine.size import Size
 from deltic.pipeline.epochs.report import report_of
 
 LOGGER = logging.getLogger("deltic")

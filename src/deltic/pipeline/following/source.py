@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from deltic.circuit.tables import WEIGHT
-from deltic.engine.arrow_stream import of_stream, to_stream
+from deltic.engine.batches import of_stream, to_stream
 from deltic.errors import DelticError, StateError, StreamError, UnsupportedError
 from deltic.pipeline.following.following import FollowedState, definitions_of
 from deltic.pipeline.io.layout import FEED

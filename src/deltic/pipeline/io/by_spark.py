@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from deltic.circuit.tables import WEIGHT
-from deltic.engine.arrow_stream import of_stream, to_stream
+from deltic.engine.batches import of_stream, to_stream
 from deltic.engine.executors.spark.job import collected
 from deltic.engine.executors.spark.job_descriptions import described
 from deltic.engine.executors.spark.stalled_jobs import watched

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from deltic.catalog import Catalog, ViewDefinitions
 from deltic.datalog import CheckedProgram
 from deltic.engine.batches import TableBatch
-from deltic.engine.between import Between as Between
-from deltic.engine.between import has_ranges
-from deltic.engine.version import Version
+from deltic.engine.version import Between as Between
+from deltic.engine.version import Version, has_ranges
 from deltic.errors import DelticError, count_of
 from deltic.html import table
 from deltic.lazy import pa

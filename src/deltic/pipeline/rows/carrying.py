@@ -13,7 +13,7 @@ from deltic.catalog.altering import origin
 from deltic.catalog.definitions import FixedValue, FormerTable
 from deltic.circuit.tables import WEIGHT
 from deltic.engine.batches import TableBatch
-from deltic.engine.numbering import row_numbers
+from deltic.engine.keyed import row_numbers
 from deltic.engine.version import Version
 from deltic.errors import CatalogError, count_of
 from deltic.values import to_arrow

@@ -20,8 +20,7 @@ from deltic.circuit.expressions.meaning import evaluate
 from deltic.circuit.expressions.trees import conjuncts
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Filter, Source
-from deltic.engine.between import Between, has_ranges
-from deltic.engine.version import Version
+from deltic.engine.version import Between, Version, has_ranges
 from deltic.values.types import Kind, Schema
 
 _MOST = 1000

@@ -9,7 +9,7 @@ import pyarrow as pa
 from starlette.requests import Request
 from starlette.responses import Response
 
-from deltic.engine.arrow_stream import to_stream
+from deltic.engine.batches import to_stream
 from deltic.errors import BrokenError, BusyError, ChangeError, DelticError, ReadOnlyError, StateError, StoppedError
 from deltic.pipeline.io.render import header_line, json_lines, text_lines
 from deltic.server.following import CutOffError

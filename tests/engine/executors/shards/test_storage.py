@@ -22,7 +22,7 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.engine import IncrementalEngine
 from deltic.engine.executors.shards import tasks
 from deltic.engine.executors.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
-from deltic.engine.files import blocks
+from deltic.engine.files import remote
 from deltic.engine.files.local import LocalFiles, SystemCalls
 from deltic.engine.files.pieces import MappedFile, read_piece
 from deltic.engine.files.remote import RemoteFiles
@@ -145,12 +145,12 @@ def test_other_definitions_may_be_taken_back(files, executor):
 
 def test_a_task_reads_the_blocks_that_it_looks_into(tmp_path, monkeypatch):
     files = files_of_kind("objects", tmp_path, monkeypatch)
-    monkeypatch.setattr(blocks, "BLOCK", 1 << 12)
+    monkeypatch.setattr(remote, "BLOCK", 1 << 12)
     engine = engine_at(files)
     n = 200_000
     y = np.random.default_rng(1).permutation(n) + n
     engine.apply({"big": table(x=np.arange(n), y=y), "edge": table(x=[1, 2], y=[2, 3])})
-    monkeypatch.setattr(blocks, "_RECENT", blocks._Recent(1 << 30))
+    monkeypatch.setattr(remote, "_RECENT", remote._Recent(1 << 30))
     total = sum(files.store[name].__len__() for name in files.store)
     files.store.counts.clear()
     engine.apply({"edge": table(x=[3], y=[4])})
@@ -185,14 +185,14 @@ def circuit_of_looks():
 def test_searches_read_what_is_near_the_changed_rows_and_no_more(tmp_path, monkeypatch):
     """Two of 100,000 rows change: each kind of look-up reads some blocks of each run."""
     files = files_of_kind("objects", tmp_path, monkeypatch)
-    monkeypatch.setattr(blocks, "BLOCK", 1 << 12)
+    monkeypatch.setattr(remote, "BLOCK", 1 << 12)
     monkeypatch.setattr(run, "_FENCE", 1 << 9)
     engine = spark_engine(circuit_of_looks(), directory=files, run_tasks=run_here, place="job", shards=2)
     n, rng = 100_000, np.random.default_rng(1)
     drawn = {"o": rng.integers(0, n // 4, n), "price": rng.integers(0, 1000, n)}
     orders = table(o=np.arange(n // 4), c=np.arange(n // 4) % 77)
     engine.apply({"item": table(id=np.arange(n), **drawn), "orders": orders})
-    monkeypatch.setattr(blocks, "_RECENT", blocks._Recent(1 << 30))
+    monkeypatch.setattr(remote, "_RECENT", remote._Recent(1 << 30))
     total = sum(map(len, files.store.values()))
     files.store.counts.clear()
     engine.apply({"item": table(id=[n + 5, n + 6], o=[17, n // 8], price=[990, 0])})

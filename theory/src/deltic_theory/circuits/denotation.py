@@ -22,9 +22,9 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.iterations import ITERATION_LIMIT
+from deltic.circuit.oracle.interpreter import latest, within
 from deltic.circuit.oracle.memory import Time
 from deltic.circuit.oracle.pointwise import POINTWISE, Rows
-from deltic.circuit.oracle.windows import latest, within
 from deltic.errors import UnsupportedError
 from deltic.values.types import Schema
 from deltic_theory.circuits.scopes import Meaning, Scope, StreamBundle, Streams, Value

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from deltic.engine.changes import Changes
-from deltic.engine.growth import Growth
 from deltic.engine.interrupts import postponed
 from deltic.engine.operators.faults import Faults
 from deltic.engine.prepared import unfailing
 from deltic.engine.storage.columns import DomainOverflow
+from deltic.engine.storage.domains import Growth
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Renumbered, Store, StoreSnapshot
 from deltic.errors import CountOverflowError, IterationLimitError

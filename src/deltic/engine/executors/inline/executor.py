@@ -17,12 +17,11 @@ from deltic.engine.executors.forgetting import NO_MARKS, Forget, Marks
 from deltic.engine.executors.inline.program import LocalProgram
 from deltic.engine.image import Image, Saved
 from deltic.engine.keyed import plain
-from deltic.engine.maintenance import RelationPlan
+from deltic.engine.maintenance import RelationPlan, Size
 from deltic.engine.options import EngineOptions
-from deltic.engine.phases import Phases
 from deltic.engine.plan.plans import PLAN, Plans
 from deltic.engine.plan.replanning import run_by_plan
-from deltic.engine.size import Size
+from deltic.engine.result import Phases
 from deltic.engine.state_version import StateVersion
 from deltic.engine.storage import spilling
 from deltic.engine.storage.image import image_of

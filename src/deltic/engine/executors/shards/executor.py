@@ -37,11 +37,10 @@ from deltic.engine.executors.shards.process import Begun, MakeHolder, ProcessSha
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.task_memory import Outgrown
 from deltic.engine.image import Image, Saved
-from deltic.engine.maintenance import RelationPlan
+from deltic.engine.maintenance import RelationPlan, Size
 from deltic.engine.moving import weights_of
 from deltic.engine.options import EngineOptions
 from deltic.engine.protocol import NOTHING as NO_CHANGES
-from deltic.engine.size import Size
 from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.kinds import RelationKind
 from deltic.engine.storage.store import Store

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from deltic.engine.arrow_stream import of_stream, to_stream
+from deltic.engine.batches import of_stream, to_stream
 from deltic.engine.executors.shards.encoded_rows import EncodedRows, Rows
 from deltic.engine.executors.shards.files import MESSAGES, writing
 from deltic.engine.files.files import Buffer, Files

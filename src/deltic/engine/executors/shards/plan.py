@@ -12,11 +12,12 @@ in a process, is one stage of the plan, and there is an exchange between two sta
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from typing import Any
 
-from deltic.circuit.provided import called_in
+from sqlglot import exp
+
 from deltic.engine.executors.shards.plan_steps import (
     Define,
     Derive,
@@ -33,7 +34,8 @@ from deltic.engine.executors.shards.plan_steps import (
     by_stage,
     searches_of,
 )
-from deltic.functions import Function, provide
+from deltic.functions import provide
+from deltic.functions.function import PREFIX, PROVIDED, Function, is_call
 from deltic.program.frontiers import NO_FRONTIERS, Frontiers
 from deltic.program.program import Program, Relation
 
@@ -291,3 +293,21 @@ def _received(
 ) -> ShardPlan:
     provide(functions)
     return ShardPlan(program, placed, steps, frontiers)
+
+
+def called_in(value: Any) -> dict[str, Function]:
+    """Return the provided functions that are called in expressions anywhere in a program or circuit, by name."""
+    result: dict[str, Function] = {}
+    pending = [value] if PROVIDED else []
+    while pending:
+        part = pending.pop()
+        if isinstance(part, exp.Expression):
+            names = (node.name.removeprefix(PREFIX).lower() for node in part.find_all(exp.Anonymous) if is_call(node))
+            result |= {name: PROVIDED[name] for name in names if name in PROVIDED}
+        elif isinstance(part, Mapping):
+            pending += part.values()
+        elif isinstance(part, tuple | list | frozenset):
+            pending += part
+        elif is_dataclass(part):
+            pending += (getattr(part, each.name) for each in fields(part))
+    return result

@@ -24,7 +24,7 @@ from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.keyed import plain
-from deltic.engine.phases import Phases
+from deltic.engine.result import Phases
 from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.store import Store
 

@@ -17,7 +17,6 @@ from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.plan_steps import Iterate, Search, Step, Take
 from deltic.engine.executors.shards.rounds import Rounds, by_time, derived_by_time, of_times
 from deltic.engine.executors.shards.steps import Moment, Steps
-from deltic.engine.growth import Growth
 from deltic.engine.operators.search import Derivations
 from deltic.engine.options import Options
 from deltic.engine.recursion.pending import RoundId
@@ -25,6 +24,7 @@ from deltic.engine.recursion.signed.priority import admission_of, admitted
 from deltic.engine.storage.arrangement import time_array
 from deltic.engine.storage.arrow import packed
 from deltic.engine.storage.columns import DomainOverflow
+from deltic.engine.storage.domains import Growth
 from deltic.engine.storage.run import Run, Weights, Words
 from deltic.engine.storage.state import State
 from deltic.engine.storage.store import Store

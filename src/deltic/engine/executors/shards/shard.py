@@ -17,10 +17,10 @@ from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.plan_steps import Iterate, Present, Step
 from deltic.engine.executors.shards.round_steps import RoundSteps
 from deltic.engine.executors.shards.steps import Moment
-from deltic.engine.growth import Growth
 from deltic.engine.options import Options
 from deltic.engine.recursion.pending import RoundId
 from deltic.engine.storage.columns import DomainOverflow
+from deltic.engine.storage.domains import Growth
 from deltic.engine.storage.store import Renumbered, Store
 from deltic.program.definitions import FixedRows, Table
 

@@ -17,10 +17,9 @@ from deltic.engine.executors.shards.staged_rows import StagedRows
 from deltic.engine.executors.spark.executor import SparkShards
 from deltic.engine.executors.spark.placement import HeldState, Home, Placement, home_of, kind_of
 from deltic.engine.image import Image, Saved
-from deltic.engine.maintenance import RelationPlan
+from deltic.engine.maintenance import RelationPlan, Size
 from deltic.engine.moving import move
 from deltic.engine.options import EngineOptions
-from deltic.engine.size import Size
 from deltic.engine.state_version import StateVersion
 from deltic.engine.storage.store import Store
 from deltic.engine.table_tasks import TableTasks

@@ -12,8 +12,8 @@ from deltic.circuit import operators as ops
 from deltic.circuit.edges import EdgeType, ZSetType
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.iterations import ITERATION_LIMIT
+from deltic.circuit.oracle.interpreter import latest, recent
 from deltic.circuit.oracle.pointwise import POINTWISE
-from deltic.circuit.oracle.windows import latest, recent
 from deltic.errors import UnsupportedError
 from deltic_theory.circuits.machine.events import Queue
 from deltic_theory.circuits.machine.loops import Bundle, Entry, Exit, WatchingExit
