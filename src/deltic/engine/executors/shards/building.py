@@ -8,11 +8,11 @@ from dataclasses import replace
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.comparing import netted
 from deltic.engine.executors.evolution import rows_in_new_orders
-from deltic.engine.executors.shards.definition import ShardDefinition
 from deltic.engine.executors.shards.evolution import Former, Rows, ShardEvolution
 from deltic.engine.executors.shards.group import ShardGroup
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import ShardPlan
+from deltic.engine.executors.shards.recursion import ShardDefinition
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.image import Json
 from deltic.engine.options import Options

@@ -17,10 +17,10 @@ from functools import partial
 from deltic.engine.batches import Changed
 from deltic.engine.executors.evolution import extension, kept_relations
 from deltic.engine.executors.forgetting import ForgottenRows
-from deltic.engine.executors.shards.definition import ShardDefinition
 from deltic.engine.executors.shards.lay_out import lay_out
 from deltic.engine.executors.shards.plan import Key, ShardPlan
 from deltic.engine.executors.shards.plan_steps import Derive, Move, Present, Send, Step, Take
+from deltic.engine.executors.shards.recursion import ShardDefinition
 from deltic.engine.executors.shards.restrict import restrict
 from deltic.engine.options import Options
 from deltic.engine.result import Extension

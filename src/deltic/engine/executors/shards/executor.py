@@ -22,7 +22,6 @@ from deltic.engine.executors.explain import DECISIONS, FORGOTTEN, explain, maint
 from deltic.engine.executors.forgetting import NO_MARKS, Forget, ForgottenRows, Marks
 from deltic.engine.executors.shards.building import NOTHING, after, build, rows_in
 from deltic.engine.executors.shards.copies import Survey
-from deltic.engine.executors.shards.definition import ShardDefinition
 from deltic.engine.executors.shards.evolution import Former, ShardEvolution, completion, evolution
 from deltic.engine.executors.shards.images import (
     image_of_shards,
@@ -34,6 +33,7 @@ from deltic.engine.executors.shards.images import (
 from deltic.engine.executors.shards.placed_program import PlacedProgram
 from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.process import Begun, MakeHolder, ProcessShards, ShardsExecuted
+from deltic.engine.executors.shards.recursion import ShardDefinition
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.task_memory import Outgrown
 from deltic.engine.image import Image, Saved

@@ -10,7 +10,6 @@ from typing import Any
 
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflicts, TableError, joined
-from deltic.engine.executors.epoch_work import Costs, add_costs, work_of
 from deltic.engine.executors.forgetting import Forget
 from deltic.engine.executors.shards.exchange import Mail, mail_of
 from deltic.engine.executors.shards.messages import Message
@@ -19,6 +18,7 @@ from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.plan_steps import Iterate
 from deltic.engine.executors.shards.rounds import in_rounds, report_of_rounds, termination_of
 from deltic.engine.executors.shards.shard import Shard
+from deltic.engine.executors.stored_program import Costs, add_costs, work_of
 from deltic.engine.interrupts import postponed
 from deltic.engine.prepared import unfailing
 from deltic.engine.recursion.driver import run_rounds

@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from deltic.engine.batches import Changed, in_memory
 from deltic.engine.executors.constants import is_constant, rows_of_constant
-from deltic.engine.executors.shards.definition import ShardDefinition
 from deltic.engine.executors.shards.evolution import ShardEvolution
 from deltic.engine.executors.shards.exchange import messages_of
 from deltic.engine.executors.shards.lay_out import NOWHERE, lay_out
 from deltic.engine.executors.shards.messages import Message
 from deltic.engine.executors.shards.plan import Key, ShardPlan
+from deltic.engine.executors.shards.recursion import ShardDefinition
 from deltic.engine.executors.shards.restrict import restrict
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.task_memory import shrunk

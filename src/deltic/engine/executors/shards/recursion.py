@@ -4,21 +4,23 @@ A recursion *preserves a key* if each of its relations has a column whose value 
 has it in the source, points-to in the variable. Then rows of different keys never meet, and the other inputs of the
 rules are spread by the key, or copied to every shard. A recursion that preserves no key runs a round of exchanges for
 each iteration. What rounds do not support runs on one shard: functions of whole relations, and recursions that are
-recomputed in every epoch.
+recomputed in every epoch. A ShardDefinition is what shards maintain, with the choices on which its ways depend.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice, product
 
+from deltic.circuit.graph import Circuit
 from deltic.engine.executors.placed import RoundsChoice
 from deltic.engine.executors.shards.needs import Lane, alike
-from deltic.engine.options import Options
+from deltic.engine.options import EngineOptions, Options
 from deltic.engine.recursion.strategy import Strategy
 from deltic.engine.refresh import Policy
-from deltic.program.frontiers import remembered
+from deltic.program.frontiers import Frontiers, frontiers, remembered
 from deltic.program.histories import RelationFunctionDefinition
 from deltic.program.program import Program, Stratum
 from deltic.program.queries import Atom, Query, Rule, When
@@ -163,3 +165,24 @@ def reads_of(
             else:
                 others = (*rule.body.atoms, *rule.body.absent)
                 yield from ((rule, a, ()) for a in others if a.relation not in stratum.relations)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardDefinition(MaintenanceChoice):
+    """A circuit, its program, and how shards maintain it, which comes from the engine's options `given`."""
+
+    circuit: Circuit
+    program: Program
+    given: EngineOptions
+
+    @classmethod
+    def of(cls, circuit: Circuit, given: EngineOptions) -> ShardDefinition:
+        """Return the definition of a circuit. UnsupportedError if it has no derivative."""
+        program = given.compiled(circuit)
+        options = Options.of(circuit, program, given)
+        return cls(options, given.rounds, circuit=circuit, program=program, given=given)
+
+    @cached_property
+    def frontiers(self) -> Frontiers:
+        """The frontiers of the program's relations."""
+        return frontiers(self.program)

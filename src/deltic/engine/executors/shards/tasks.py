@@ -21,7 +21,6 @@ import pyarrow as pa
 
 from deltic.engine.changes import count
 from deltic.engine.conflicts import Conflicts, joined
-from deltic.engine.executors.epoch_work import Costs, add_costs
 from deltic.engine.executors.forgetting import Forget
 from deltic.engine.executors.shards.exchange import Inbox
 from deltic.engine.executors.shards.files import read_description, read_state, write_state
@@ -39,6 +38,7 @@ from deltic.engine.executors.shards.plan import ShardPlan
 from deltic.engine.executors.shards.plan_steps import Iterate, Step, Take
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.task_memory import Outgrown
+from deltic.engine.executors.stored_program import Costs, add_costs
 from deltic.engine.files.address import files_at
 from deltic.engine.files.files import Files
 from deltic.engine.image import Json

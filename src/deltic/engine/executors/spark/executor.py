@@ -16,7 +16,6 @@ from uuid import uuid4
 from deltic.engine.batches import Changed, ConcatenatedBatch, apart, rows_of
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflicts, TableError, joined
-from deltic.engine.executors.epoch_work import work_of
 from deltic.engine.executors.executor import Host, nothing
 from deltic.engine.executors.placed import PartRun, Place
 from deltic.engine.executors.shards.building import building
@@ -37,6 +36,7 @@ from deltic.engine.executors.spark.file_plan import FilePlan
 from deltic.engine.executors.spark.placement import ShardPlace
 from deltic.engine.executors.spark.rounds import FileEpoch
 from deltic.engine.executors.spark.table_tasks import SparkTasks
+from deltic.engine.executors.stored_program import work_of
 from deltic.engine.files.files import Files
 from deltic.engine.image import Json
 from deltic.engine.result import EpochResult

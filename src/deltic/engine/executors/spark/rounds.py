@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deltic.engine.conflicts import Conflicts
-from deltic.engine.executors.epoch_work import add_costs
 from deltic.engine.executors.shards.exchange import Mail, mail_of
 from deltic.engine.executors.shards.group import GroupRounds, closing_of
 from deltic.engine.executors.shards.messages import Mailbox, Message
@@ -18,6 +17,7 @@ from deltic.engine.executors.shards.rounds import in_rounds, report_of_rounds, t
 from deltic.engine.executors.shards.shard import Shard
 from deltic.engine.executors.shards.tasks import Amid, Outcome, Task, TaskWork, opened, save, wake
 from deltic.engine.executors.spark.job_descriptions import NAMED
+from deltic.engine.executors.stored_program import add_costs
 from deltic.engine.files.files import Files
 from deltic.engine.options import Options
 from deltic.engine.recursion.driver import run_rounds

@@ -7,8 +7,7 @@ from typing import Any
 
 from deltic.engine.operators.custom import OperatorCalls
 from deltic.engine.operators.query import Environment
-from deltic.engine.recursion.signed.relation_function import Following, RelationFunction, total
-from deltic.engine.recursion.signed.timeline import BEGINNING, Timeline
+from deltic.engine.recursion.signed.relation_function import BEGINNING, Following, RelationFunction, Timeline, total
 from deltic.engine.storage.run import Run, add_runs, merge_runs
 from deltic.engine.storage.state import State
 from deltic.program.histories import Applied
