@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -25,11 +26,13 @@ _TRIED = 1 << 12
 
 @dataclass(frozen=True)
 class Contents:
-    """The rows of the relations of a program, in these states."""
+    """The rows of the relations of a program in these states; for the planner, of tables together with `batches`."""
 
     program: Program
     states: Mapping[str, State]
     interner: Interner
+    batches: Mapping[str, Encoded] = field(default_factory=dict)
+    _columns: dict[str, list[Column]] = field(default_factory=dict, init=False)
 
     def held(self, table: str) -> int:
         """Return the approximate number of rows of a table: rows that cancel count twice until runs are merged."""
@@ -42,18 +45,12 @@ class Contents:
 
     def relations(self, batches: Mapping[str, Encoded] = NO_BATCHES) -> Relations:
         """Return the relations for the planner, as they are after these batches for tables."""
-        return _Given(self.program, self.states, self.interner, batches)
+        return replace(self, batches=batches)
 
-
-class _Given:
-    """The rows of recursive relations, and of tables together with their batches."""
-
-    def __init__(
-        self, program: Program, states: Mapping[str, State], interner: Interner, batches: Mapping[str, Encoded]
-    ) -> None:
-        self._names = {**{recursive(relation): relation for relation in program.recursive}, **program.tables}
-        self._states, self._interner, self._batches = states, interner, batches
-        self._columns: dict[str, list[Column]] = {}
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        """The tables and recursive relations by their names in statistics."""
+        return {**{recursive(relation): relation for relation in self.program.recursive}, **self.program.tables}
 
     def columns(self, name: str) -> list[Values]:
         """Return the columns of a relation by its name in statistics, NULL as the least value."""
@@ -63,18 +60,18 @@ class _Given:
         """Return how many of the tested rows meet all conditions, and how many rows were tested: all, or a random
         sample.
         """
-        schema, columns = self._states[self._names[name]].relation.schema, self._all(name)
+        schema, columns = self.states[self._names[name]].relation.schema, self._all(name)
         count = len(columns[0][0]) if columns else 0
         tried = np.arange(count) if count <= _TRIED else np.random.default_rng(0).integers(0, count, _TRIED)
         values = {place_name(i): (v[tried], None if n is None else n[tried]) for i, (v, n) in enumerate(columns)}
         types = {place_name(i): column.type for i, column in enumerate(schema)}
-        return passing(conditions, values, types, len(tried), self._interner), len(tried)
+        return passing(conditions, values, types, len(tried), self.interner), len(tried)
 
     def _all(self, name: str) -> list[Column]:
         if name not in self._columns:
-            state = self._states[self._names[name]]
+            state = self.states[self._names[name]]
             parts: list[Sequence[Column]] = [state.layout.values(state.rows()[0])]
-            parts += [self._batches[name][0]] if name in self._batches else []
+            parts += [self.batches[name][0]] if name in self.batches else []
             self._columns[name] = [concatenated(column) for column in zip(*parts, strict=True)]
         return self._columns[name]
 
