@@ -13,6 +13,7 @@ from math import inf
 
 from deltic.engine.operators.beginning import beginning, least_visited
 from deltic.engine.operators.query import Environment, Evaluation
+from deltic.engine.operators.small import SmallSearch
 from deltic.engine.refresh import AbandonedError, CostHistory, Policy, Refresh
 from deltic.engine.refreshed_step import Reach, RefreshedStep
 from deltic.engine.result import ComponentReport
@@ -160,21 +161,27 @@ class DerivedStep(RefreshedStep):
         """Return the change of the counts from the changes below. A rule whose atoms were all empty is computed in
         full.
         """
-        batch = CountChanges()
+        batch, small = CountChanges(), list[SmallSearch]()
         for rule in self._rules:
             if self.reads_stored_rows and rule.were_empty():
                 self._begin(rule, batch)
             else:
                 for evaluation in rule.evaluations:
-                    self._follow(evaluation, batch)
+                    self._follow(evaluation, batch, small)
+        for derived in self._environment.derivations(small) if small else ():
+            batch.add(derived.words, derived.weights)
         return batch
 
-    def _follow(self, evaluation: Evaluation, batch: CountChanges) -> None:
-        """Add the derivations from the change of an atom."""
+    def _follow(self, evaluation: Evaluation, batch: CountChanges, small: list[SmallSearch]) -> None:
+        """Add the derivations from the change of an atom, or the search for them if the change is small."""
         delta = self.lower[evaluation.query.delta.relation].delta
-        if delta is not None:
-            for derived in evaluation.run(delta):
-                batch.add(derived.words, derived.weights)
+        if delta is None:
+            return
+        if (search := evaluation.small(delta)) is not None:
+            small.append(search)
+            return
+        for derived in evaluation.run(delta):
+            batch.add(derived.words, derived.weights)
 
     def _whole(self) -> CountChanges:
         """Return all derivations."""

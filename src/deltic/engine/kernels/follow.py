@@ -65,6 +65,7 @@ def go_on(component: Component, q: Int, count: Int, scratch: Scratch, out: Words
         out,
         out_times,
         scratch.weights,
+        0,
     )
     query[Q.DERIVED] += written
     return status, written

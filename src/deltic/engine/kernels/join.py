@@ -338,10 +338,10 @@ def _ended(query: Ints, status: Int, n: Int, strayed: bool, known: Int) -> tuple
 
 @kernel
 def search(
-    query: Ints, atoms: Table, runs: Table, fingers: Ints, out: Words2, out_times: Times, out_weights: Weights
+    query: Ints, atoms: Table, runs: Table, fingers: Ints, out: Words2, out_times: Times, out_weights: Weights, n: Int
 ) -> tuple[Int, Int]:
-    """Continue a query until it is DONE, the output is FULL or it is PAUSED. Return the number of derivations written,
-    too.
+    """Continue a query until it is DONE, the output is FULL or it is PAUSED. Return the number of derivations in the
+    output, too, which has `n` before.
 
     OVERFLOW: there were values without a place; `lets` has the least and the greatest. ASKS: the memos have entries
     that must be answered before the search can continue. `atoms` int64[., 2] has the rows of `runs`, descriptors, of
@@ -361,7 +361,6 @@ def search(
     mode = state[MODE]
     visited = state[VISITED]
     until = visited + state[PATIENCE]
-    n = 0
     capacity = out.shape[1]
     fused = moves.shape[0] > 0
     strayed = False

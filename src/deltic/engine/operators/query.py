@@ -21,8 +21,9 @@ from deltic.engine.operators.binding import Binder, Binding, BoundSegment, wide
 from deltic.engine.operators.columns import ColumnOperation, Columns
 from deltic.engine.operators.faults import Faults
 from deltic.engine.operators.intervals import intervals_of
-from deltic.engine.operators.search import Derivations, ExcludedRows, Visits, search
+from deltic.engine.operators.search import Derivations, ExcludedRows, QueryStatistics, Visits, search
 from deltic.engine.operators.seen import Samples
+from deltic.engine.operators.small import SmallSearch, derivations
 from deltic.engine.parallel import processor_time
 from deltic.engine.plan.grouping import plan_groups
 from deltic.engine.plan.intervals import plan_intervals
@@ -104,23 +105,19 @@ class Environment:
         finally:
             self.judge = nobody
 
+    def derivations(self, searches: Sequence[SmallSearch]) -> Iterator[Derivations]:
+        """Yield the derivations of small searches for one head. Raises DomainOverflow if a value has no place."""
+        for derived in derivations(searches, self.visits, self.thresholds):
+            postponed.check()
+            self.judge()
+            if len(derived):
+                yield derived
+
     def check(self) -> None:
         """Handle signals that arrived, and ring the alarm if it is due. Either may raise to end the epoch."""
         postponed.check()
         if self.visits.rows >= self.alarm.rows:
             self.alarm.ring()
-
-
-@dataclass
-class QueryStatistics:
-    """The work of a query since its engine was created: changed rows that it read, derivations, and visited rows.
-
-    Large batches of derivations are counted after equal ones were summed and known rows removed.
-    """
-
-    changed: int = 0
-    derived: int = 0
-    visited: int = 0
 
 
 class Evaluation:
@@ -187,7 +184,7 @@ class Evaluation:
 
     def in_one_search(self, plan: Callable[[Query], Plan]) -> Evaluation:
         """Return this evaluation if one search computes all; else one that asks for the rest and shares statistics."""
-        if len(self.plan.segments) == 1 and self.plan.segments[0].compute is None:
+        if self._is_one_search:
             return self
         result = self._planned(plan(self.query))
         result.actual = self.actual
@@ -231,6 +228,9 @@ class Evaluation:
         if not recursive and (copied := self.copied(delta)) is not None:
             yield Derivations(copied.words, NO_TIMES, copied.weights)
             return
+        if not recursive and version is None and (small := self.small(delta)) is not None:
+            yield from self.environment.derivations([small])
+            return
         visited = self.environment.visits.rows
         for derived in self._searched(delta, recursive, now, version, past):
             self.actual.derived += len(derived)
@@ -249,8 +249,7 @@ class Evaluation:
             return None
         count = len(delta)
         self.environment.visits.rows += count
-        self.actual.changed, self.actual.derived = self.actual.changed + count, self.actual.derived + count
-        self.actual.visited += count
+        self.actual.add(count, count, count)
         return delta if self.query.body.sign > 0 else delta.negated()
 
     @cached_property
@@ -260,6 +259,32 @@ class Evaluation:
         is_alone = len(body.atoms) == 1 and not (body.absent or body.conditions or body.equations)
         variables = dict.fromkeys(term for term in terms if isinstance(term, int))
         return is_alone and tuple(self.plan.head) == terms == tuple(variables)
+
+    def small(self, delta: Run) -> SmallSearch | None:
+        """Return the search for all derivations from a small change in the present epoch; None if that takes more."""
+        if len(delta) >= self.environment.thresholds.grouped or self.by_intervals() is not None:
+            return None
+        plan = self._plan_for(len(delta))
+        if not plan._is_one_search or (others := plan._present_runs()) is None:
+            return None
+        bound = plan.binding.segments[0]
+        bound.tables.find_labels(self.environment.interner)
+        source = self._delta_state.arranged(delta, bound.segment.accesses[0].order)
+        return SmallSearch(bound.tables, bound.output.words, self.query.body.sign, [(source,), *others], self.actual)
+
+    @cached_property
+    def _is_one_search(self) -> bool:
+        """Return whether one search of compiled code finds all derivations."""
+        return len(self.plan.segments) == 1 and self.plan.segments[0].compute is None and self.plan.intervals is None
+
+    def _present_runs(self) -> list[tuple[Run, ...]] | None:
+        """Return the runs of the atoms that its first search probes; None if some are not built, or far."""
+        result = []
+        for access, arrangement in self._read[0]:
+            if not arrangement.is_built:
+                return None
+            result.append(arrangement.current() if access.when is When.NEW else arrangement.before)
+        return None if _are_far(result) else result
 
     def _searched(
         self,

@@ -42,6 +42,26 @@ class Visits:
     """The processor seconds in which orders were built for searches."""
 
 
+@dataclass
+class QueryStatistics:
+    """The work of a query since its engine was created: changed rows that it read, derivations, and visited rows.
+
+    Large batches of derivations are counted after equal ones were summed and known rows removed.
+    """
+
+    changed: int = 0
+    derived: int = 0
+    visited: int = 0
+
+    def add(self, changed: int, derived: int, visited: int) -> None:
+        """Add the work of a search."""
+        self.changed, self.derived, self.visited = (
+            self.changed + changed,
+            self.derived + derived,
+            self.visited + visited,
+        )
+
+
 # Fewer derivations are not searched for equal neighbours.
 _SEVERAL = 32
 
@@ -175,7 +195,7 @@ class _Piece:
         status = kernel.FULL
         while status != kernel.DONE:
             out, times, weights = room
-            status, n = kernel.search(query, atoms, table, fingers, out, times, weights)
+            status, n = kernel.search(query, atoms, table, fingers, out, times, weights, 0)
             self.visited = self.tables.visited
             if status == kernel.OVERFLOW:
                 raise next(self.tables.overflows())
