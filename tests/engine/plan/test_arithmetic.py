@@ -59,7 +59,7 @@ def computed(expression: exp.Expression, read: Columns, bases: Sequence[int]) ->
     """What the kernel makes of each row."""
     code, source, count = assembled(expression, bases)
     table = np.array(code, np.int64).reshape(-1, 6)
-    row = np.array([*source, *ANY, 0, 0, count, 0, ANY[1], ANY[0]], np.int64)
+    row = np.array([*source, *ANY, 0, 0, count, 0, ANY[1], ANY[0], -1], np.int64)
     slots = np.zeros(count + 1, np.uint64)
     found = []
     for i in range(read.count):
@@ -143,7 +143,7 @@ def test_what_searches_leave_to_vectors(text: str) -> None:
 def test_a_value_has_a_place_or_none() -> None:
     code = np.empty((0, 6), np.int64)
     slots = np.zeros(3, np.uint64)
-    row = np.array([0, -5, 10, 20, 10, 0, 2, 0, ANY[1], ANY[0]], np.int64)
+    row = np.array([0, -5, 10, 20, 10, 0, 2, 0, ANY[1], ANY[0], -1], np.int64)
     outcomes = []
     for value in (9, 10, 20, 21, 30, -3):
         slots[0], slots[2] = (value + 5) % (1 << 64), 77

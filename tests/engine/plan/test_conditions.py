@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -19,8 +19,10 @@ from deltic.engine.operators import scalar
 from deltic.engine.operators.binding import value_of
 from deltic.engine.operators.columns import Columns
 from deltic.engine.plan.arithmetic import Operand
-from deltic.engine.plan.conditions import ConditionAssembler, is_decided
+from deltic.engine.plan.conditions import TRUE, is_decided
+from deltic.engine.plan.values import ValueAssembler
 from deltic.engine.storage.codec import encode
+from deltic.engine.storage.columns import signed
 from deltic.engine.storage.interner import Interner
 from deltic.values.types import Type, ValueType
 
@@ -42,6 +44,8 @@ NAMES = {
 TYPES = {name: value.type for name, value in NAMES.items()}
 NULL_TEST_OF_CERTAIN = is_null(column("c0"))
 ANY = (-(1 << 63), (1 << 63) - 1)
+MARK = -0x123456789ABCDEF
+"""A base that no value has: the offset 0 is that of NULL."""
 
 
 def random_condition(rng: random.Random, depth: int) -> exp.Expression:
@@ -94,6 +98,14 @@ class Trial:
 
     def decided(self, condition: exp.Expression) -> list[bool]:
         """Return what the program of a condition says of each row."""
+        found = self.held(condition, lambda assembler: (assembler.decide(condition), TRUE))
+        assert set(found) <= {0, -1}
+        return [truth == -1 for truth in found]
+
+    def held(
+        self, expression: exp.Expression, assemble: Callable[[ValueAssembler], tuple[Operand, Operand]]
+    ) -> list[int | None]:
+        """Return the value of each row by the program of an expression, as relations store it, or None."""
         arrays: list[Any] = []
         literals: dict[int, int] = {}
         slots = [len(NAMES)]
@@ -122,14 +134,15 @@ class Trial:
         def value(constant: exp.Expression) -> int:
             return value_of(constant, self.interner)
 
-        for constant in condition.find_all(exp.Literal):  # labels of all texts are there before one is looked up
+        for constant in expression.find_all(exp.Literal):  # labels of all texts are there before one is looked up
             if constant.is_string and not isinstance(constant.parent, exp.TryCast):
                 value(constant)
-        assembler = ConditionAssembler(TYPES, value, place, fresh, null, label, address)
-        source = assembler.decide(condition)
+        assembler = ValueAssembler(TYPES, value, place, fresh, null, label, address)
+        source, known = assemble(assembler)
+        known = assembler.apply(kernel.AND, known, TRUE)
         code = np.array(assembler.code, np.int64).reshape(-1, 6)
-        row = np.array([*source, *ANY, 0, 0, slots[0], 0, ANY[1], ANY[0]], np.int64)
-        result = []
+        row = np.array([*source, *ANY, MARK, 0, slots[0], 0, ANY[1], ANY[0], known[0]], np.int64)
+        result: list[int | None] = []
         for i in range(self.count):
             held = np.zeros(slots[0] + 1, np.uint64)
             for slot, pointer in literals.items():
@@ -139,8 +152,8 @@ class Trial:
                 is_null = nulls is not None and bool(nulls[i])
                 held[slot] = 0 if is_null else (int(values[i]) - self.bases[name]) % (1 << 64)
             assert kernel.let(code, 0, len(code), row, held) == kernel.FITS
-            assert held[slots[0]] in (0, 2**64 - 1)
-            result.append(bool(held[slots[0]]))
+            offset = int(held[slots[0]])
+            result.append(signed(offset + MARK) if offset else None)
         return result
 
 

@@ -7,9 +7,9 @@ LESS distinguish signed from unsigned. LOOK_UP reads an element of the array int
 CONTAINS return all ones for true and 0 for false, so AND, OR and XOR combine them. The right operand of CONTAINS is the
 address of an array int64: a count, and that many values in ascending order.
 
-A row of `lets` int64[., 10] has: the result, as an operand; the values that have a place, and their base; whether the
+A row of `lets` int64[., 11] has: the result, as an operand; the values that have a place, and their base; whether the
 base itself has none; the slot of the offset; whether a value without a place can be skipped; and the least and greatest
-values that could not.
+values that could not; and the slot that is 0 where the result is NULL, -1 if it never is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ QUOTIENT, REMAINDER, QUOTIENT_UNSIGNED, REMAINDER_UNSIGNED, LOOK_UP, EQUAL, LESS
 # Columns of `code`.
 OPERATION, TARGET, LEFT, LEFT_ADDEND, RIGHT, RIGHT_ADDEND = range(6)
 # Columns of `lets`.
-SOURCE, ADDEND, LOW, HIGH, BASE, TURNED, SLOT, SOUGHT, LEAST, GREATEST = range(10)
+SOURCE, ADDEND, LOW, HIGH, BASE, TURNED, SLOT, SOUGHT, LEAST, GREATEST, KNOWN = range(11)
 # A value has a place; has none and need not have one; has none.
 FITS, MISSES, STRAYS = range(3)
 
@@ -126,6 +126,9 @@ def run(code: Table, first: Int, count: Int, slots: Words1) -> None:
 def let(code: Table, first: Int, count: Int, row: Ints, slots: Words1) -> Int:
     """Run a program and place its result. Return whether that FITS, MISSES or STRAYS."""
     run(code, first, count, slots)
+    if row[KNOWN] >= 0 and slots[row[KNOWN]] == 0:
+        slots[row[SLOT]] = np.uint64(0)
+        return FITS
     return place(np.int64(_operand(row[SOURCE], row[ADDEND], slots)), row, slots)
 
 

@@ -31,7 +31,7 @@ COLUMNS = {
     "parts": 4,
     "tests": 5,
     "code": 6,
-    "lets": 10,
+    "lets": 11,
     "head": 4,
     "moves": 5,
 }

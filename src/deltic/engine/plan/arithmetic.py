@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -62,6 +62,17 @@ def _number(expression: exp.Expression, types: Mapping[str, ValueType], no_nulls
         if (number := _number(operand, types, no_nulls)) is None:
             return None
         operands.append(number)
+    return _result(expression, operands)
+
+
+def is_operation(expression: exp.Expression, operands: Sequence[Type]) -> bool:
+    """Return whether a search can apply an operation to operands of these types, and its result is then not NULL."""
+    is_of_numbers = isinstance(expression, _COMPUTED) and all(map(_is_number, operands))
+    return is_of_numbers and _result(expression, [ValueType(type_) for type_ in operands]) is not None
+
+
+def _result(expression: exp.Expression, operands: Sequence[ValueType]) -> ValueType | None:
+    """Return the type of an operation on numbers; None if it may be NULL, or has no instructions."""
     result = result_of(expression, operands)
     return result if not result.nullable and _has_instructions(expression, operands[0].type, result.type) else None
 
@@ -110,7 +121,7 @@ class Assembler:
 
     def assemble(self, expression: exp.Expression) -> Operand:
         """Append the instructions of an expression. Return the operand of its value, encoded as relations store it."""
-        return self._flipped(self._natural(expression), type_of(expression, self.types))
+        return self.flipped(self.natural(expression), type_of(expression, self.types))
 
     def operand(self, expression: exp.Expression) -> Operand:
         """Return the operand of a variable or literal of any type, or of arithmetic, encoded as relations store it."""
@@ -118,15 +129,18 @@ class Assembler:
             return self._column(expression.name)
         return (-1, self.value_of(expression)) if is_literal(expression) else self.assemble(expression)
 
-    def _natural(self, expression: exp.Expression) -> Operand:
+    def natural(self, expression: exp.Expression) -> Operand:
         """Return the operand of the plain value. Relations store unsigned integers with the top bit flipped."""
         type_ = type_of(expression, self.types)
         if isinstance(expression, exp.Column):
-            return self._flipped(self._column(expression.name), type_)
+            return self.flipped(self._column(expression.name), type_)
         if is_literal(expression):
-            return self._flipped((-1, self.value_of(expression)), type_)
-        parts = operands_of(expression)
-        operands = [self._natural(part) for part in parts]
+            return self.flipped((-1, self.value_of(expression)), type_)
+        return self.computed(expression, [self.natural(part) for part in operands_of(expression)])
+
+    def computed(self, expression: exp.Expression, operands: list[Operand]) -> Operand:
+        """Append the instructions of one operation on plain operands."""
+        type_, parts = type_of(expression, self.types), operands_of(expression)
         if type_.kind is Kind.DECIMAL and not isinstance(expression, exp.Mul):
             pairs = zip(operands, parts, strict=True)
             operands = [self.rescaled(operand, type_of(part, self.types), type_) for operand, part in pairs]
@@ -135,7 +149,7 @@ class Assembler:
         if isinstance(expression, exp.BitwiseNot):
             return self.apply(kernel.XOR, operands[0], (-1, -1))
         if type(expression) in _EXTREMES:
-            return self._extreme(_EXTREMES[type(expression)], [self._flipped(o, type_) for o in operands], type_)
+            return self._extreme(_EXTREMES[type(expression)], [self.flipped(o, type_) for o in operands], type_)
         if type(expression) in _OPERATIONS:
             operation = _OPERATIONS[type(expression)]
             return self.apply(_UNSIGNED.get(operation, operation) if type_ is Type.UINT64 else operation, *operands)
@@ -151,7 +165,7 @@ class Assembler:
         result = held[0]
         for operand in held[1:]:
             result = self.apply(operation, result, operand)
-        return self._flipped(result, type_)
+        return self.flipped(result, type_)
 
     def apply(self, operation: int, left: Operand, right: Operand) -> Operand:
         """Append an instruction. Return the operand of its result."""
@@ -159,7 +173,7 @@ class Assembler:
         self.code.append([operation, target, *left, *right])
         return target, 0
 
-    def _flipped(self, operand: Operand, type_: Type) -> Operand:
+    def flipped(self, operand: Operand, type_: Type) -> Operand:
         """Convert a plain operand to the stored encoding, or back: both flip the top bit of unsigned integers."""
         slot, addend = operand
         return (slot, signed(addend + _SIGN)) if type_ is Type.UINT64 else operand

@@ -15,7 +15,7 @@ from deltic.engine.kernels import join as kernel
 from deltic.engine.kernels.query import COLUMNS, LETS, SLOTS, STATE, VISITED, pack, view
 from deltic.engine.kernels.types import Ints
 from deltic.engine.plan.arithmetic import Operand
-from deltic.engine.plan.conditions import ConditionAssembler
+from deltic.engine.plan.conditions import FALSE, TRUE
 from deltic.engine.plan.plan import (
     Absent,
     Ask,
@@ -31,6 +31,7 @@ from deltic.engine.plan.plan import (
     is_null_test,
 )
 from deltic.engine.plan.questions import Memo, Question, arguments_of
+from deltic.engine.plan.values import ValueAssembler
 from deltic.engine.storage.columns import Domain, DomainOverflow, Place, Values, signed
 from deltic.engine.storage.interner import Interner, is_interned
 from deltic.engine.storage.layout import Layout
@@ -137,7 +138,7 @@ class _Binder:
         self.labelled: dict[Type, int] = {}
         self.questions: list[Question] = []
         self.arrays: list[Ints] = []
-        self.assembler = ConditionAssembler(
+        self.assembler = ValueAssembler(
             encoding.types,
             encoding.value_of,
             self._column,
@@ -284,8 +285,10 @@ class _Binder:
     def _let(self, expression: exp.Expression, slot: int, domain: Domain, sought: bool) -> tuple[int, ...]:
         """Compute an expression into a slot, as an offset in the domain."""
         first = len(self.assembler.code)
-        source = self.assembler.assemble(expression)
-        return self._place_result(source, first, slot, domain, sought)
+        source, known = self.assembler.value(expression)
+        if known == FALSE:
+            known = self.assembler.apply(arithmetic.AND, FALSE, FALSE)
+        return self._place_result(source, first, slot, domain, sought, known if domain.nullable else TRUE)
 
     def _ask(self, step: Ask) -> tuple[int, ...]:
         """Compute a question's arguments into consecutive slots, and bind its answer to the variable."""
@@ -322,12 +325,17 @@ class _Binder:
         self.literals[slot] = array.ctypes.data
         return slot
 
-    def _place_result(self, source: Operand, first: int, slot: int, domain: Domain, sought: bool) -> tuple[int, ...]:
-        """Run the code from `first` on, then store the value of `source` into a slot, as an offset in the domain."""
+    def _place_result(
+        self, source: Operand, first: int, slot: int, domain: Domain, sought: bool, known: Operand = TRUE
+    ) -> tuple[int, ...]:
+        """Run the code from `first` on, then store the value of `source` into a slot, as an offset in the domain.
+
+        It is NULL where it is not `known`.
+        """
         least, greatest = domain.range()
         self.let_domains.append(domain)
         place = least, greatest, signed(domain.base), domain.is_turned
-        row = self._add("lets", *source, *place, slot, sought, _HIGHEST, _LOWEST)
+        row = self._add("lets", *source, *place, slot, sought, _HIGHEST, _LOWEST, known[0])
         return (kernel.LET, row, first, len(self.assembler.code) - first)
 
     def _column(self, name: str) -> Operand:

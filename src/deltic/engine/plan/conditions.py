@@ -7,6 +7,7 @@ false where a variable of it is NULL: so AND and OR are those of bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
 
 import numpy as np
 from sqlglot import exp
@@ -21,7 +22,7 @@ from deltic.values.types import Type, ValueType
 
 # A condition of more single tests is evaluated for many rows at once instead.
 _MOST = 64
-_TRUE, _FALSE = (-1, -1), (-1, 0)
+TRUE, FALSE = (-1, -1), (-1, 0)
 
 
 def is_comparison(condition: exp.Expression, types: Mapping[str, ValueType]) -> bool:
@@ -136,15 +137,21 @@ class ConditionAssembler(Assembler):
                 left, right = (self.decide(part, negated) for part in (condition.this, condition.expression))
                 return self.apply(kernel.AND if isinstance(condition, exp.And) != negated else kernel.OR, left, right)
             case exp.Boolean():
-                return _TRUE if bool(condition.this) != negated else _FALSE
+                return TRUE if bool(condition.this) != negated else FALSE
             case exp.Is():
                 null = self._null(condition.this.name)
-                return _FALSE if null is None else self._zero(null, negated)
+                return FALSE if null is None else self._zero(null, negated)
         truth = self._of(self._single(condition), negated)
-        for name in columns_of(condition):
-            if (null := self._null(name)) is not None:
-                truth = self.apply(kernel.AND, truth, self._zero(null, negated=True))
-        return truth
+        return reduce(self.both, map(self.known, columns_of(condition)), truth)
+
+    def known(self, name: str) -> Operand:
+        """Return whether a variable is not NULL."""
+        null = self._null(name)
+        return TRUE if null is None else self._zero(null, negated=True)
+
+    def both(self, one: Operand, other: Operand) -> Operand:
+        """Return whether both truth values are true."""
+        return one if other == TRUE else other if one == TRUE else self.apply(kernel.AND, one, other)
 
     def _single(self, test: exp.Expression) -> Operand:
         """Return the truth value of a test of variables that are not NULL."""
@@ -168,4 +175,4 @@ class ConditionAssembler(Assembler):
         return self._of(self.apply(kernel.EQUAL, operand, (-1, 0)), negated)
 
     def _of(self, truth: Operand, negated: bool) -> Operand:
-        return self.apply(kernel.XOR, truth, _TRUE) if negated else truth
+        return self.apply(kernel.XOR, truth, TRUE) if negated else truth

@@ -12,6 +12,7 @@ from deltic.circuit.isolating import solve
 from deltic.engine.plan.arithmetic import is_arithmetic
 from deltic.engine.plan.conditions import is_comparison, is_decided
 from deltic.engine.plan.plan import Absent, Ask, Compute, Each, LetStep, Open, PlanAccess, Seek, Segment, Step, TestStep
+from deltic.engine.plan.values import is_value
 from deltic.program.queries import Atom, Body, Query, Term, When, as_expression, variable_name, variables_of
 from deltic.values.types import ValueType
 
@@ -135,8 +136,9 @@ class SegmentBuilder:
         another.
         """
         for variable, expression in self.equations:
-            known = self._is_bound(expression) and is_arithmetic(expression, self.types)
-            if known and sought == (variable in self.sought):
+            may_be_null = not sought and self.body.types[variable].nullable
+            is_known = is_value(expression, self.types) if may_be_null else is_arithmetic(expression, self.types)
+            if is_known and self._is_bound(expression) and sought == (variable in self.sought):
                 self.equations.remove((variable, expression))
                 self._let(LetStep(variable, expression, sought))
                 return True
@@ -242,7 +244,7 @@ class SegmentBuilder:
     def _finish(self) -> tuple[Term, ...]:
         """Compute the rest and the head, and return the head's terms. The search writes the head itself when it can."""
         computed = [t for t in map(as_expression, self.query.terms) if _is_computed(t)]
-        beyond = not self.asks and any(not is_arithmetic(t, self.types) for t in computed)
+        beyond = not self.asks and any(not is_value(t, self.types) for t in computed)
         while self.equations or self.absent or self.conditions or beyond:
             ready = self._ready()
             if not ready and (self.equations or any(not self._is_bound(c) for c in self.conditions) or self.absent):
@@ -269,7 +271,7 @@ class SegmentBuilder:
         for term in self.query.terms:
             if not isinstance(term, int) and _is_computed(term):
                 variable = next(fresh)
-                if is_arithmetic(term, self.types):
+                if is_value(term, self.types):
                     self._let(LetStep(variable, term, sought=False))
                 else:
                     self.steps.append(Ask(variable, term, infer(term, self.types).nullable))
