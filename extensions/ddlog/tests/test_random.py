@@ -14,8 +14,9 @@ import pytest
 from extensions.ddlog.tests.naive import derived
 
 import deltic
+from deltic_ddlog.codecs import Codecs
 from deltic_ddlog.lowering.program import Lowered
-from deltic_ddlog.records import Codecs, Reader
+from deltic_ddlog.records import Reader
 
 HEAD = """
 import group

@@ -7,8 +7,8 @@ from typing import Any
 
 from deltic_ddlog import types as t
 from deltic_ddlog.checked import default_of
+from deltic_ddlog.codecs import Codecs
 from deltic_ddlog.natives import Instance, natives
-from deltic_ddlog.records import Codecs
 from deltic_ddlog.values import NONE, OPTION, RESULT, Struct, err, ok, some
 
 _SOME, _OK = OPTION[1], RESULT[0]

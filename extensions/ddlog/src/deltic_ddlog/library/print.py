@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from deltic_ddlog.codecs import Codecs
 from deltic_ddlog.library.log import is_heard
 from deltic_ddlog.natives import Instance, native
-from deltic_ddlog.records import Codecs
 from deltic_ddlog.values import UNIT
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from deltic.values.types import Column, Schema, Type
 from deltic_ddlog import types as t
 from deltic_ddlog.check import ResolvedModules
-from deltic_ddlog.records import Codecs
+from deltic_ddlog.codecs import Codecs
 from deltic_ddlog.values import Constructor, Struct
 
 RECORD = "record"
