@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
+import random
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import pytest
 
 import deltic
 from deltic.errors import DataError
+from deltic.pipeline.io.rounding import Rounding
 from deltic.pipeline.rows.coerce import to_table
 from deltic.values.types import Column, Schema, Type
 
@@ -256,3 +258,27 @@ def test_a_header_is_recognized_with_and_without_rounding(tmp_path, coerce):
     pipeline.table("sale", {"id": "int64", "price": "decimal(10, 2)"})
     with pytest.raises(DataError, match="this looks like a header: headers=true"), pipeline.transaction() as change:
         change.insert("sale", path, coerce=coerce)
+
+
+@pytest.mark.parametrize("coerce", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_decimals_are_kept_or_refused_one_by_one(seed, coerce):
+    """With other digits in each row: those before the point must fit, those after it fit, are zeros, or are rounded."""
+    rng, schema = random.Random(seed), Schema((Column("d", Type.decimal(5, 2), nullable=True),))
+    digits = ["0", "-0.00", "1.5", "-999.99", "1.250", "7E+2", "12.345", "1000", "1E-3", "NaN", "Infinity", None]
+    fit, kept = digits[:6], 0
+    for _ in range(60):
+        texts = rng.choices(digits if rng.random() < 0.5 else [*fit, None], k=rng.randint(1, 5))
+        rows = [(None if text is None else decimal.Decimal(text),) for text in texts]
+        rounding = Rounding() if coerce else None
+        fits = [*fit, None, *(["12.345", "1E-3"] if coerce else [])]
+        if wrong := [number for number, text in enumerate(texts, 1) if text not in fits]:
+            with pytest.raises(DataError) as refused:
+                to_table("t", schema, rows, rounding=rounding)
+            assert [f"row {number}," in str(refused.value) for number in wrong] == [True] * len(wrong)
+        else:
+            cent = decimal.Decimal("0.01")
+            expected = [None if d is None else d.quantize(cent, decimal.ROUND_HALF_UP) for (d,) in rows]
+            assert to_table("t", schema, rows, rounding=rounding).column("d").to_pylist() == expected
+            kept += 1
+    assert 10 < kept < 50

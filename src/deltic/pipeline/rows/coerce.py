@@ -237,6 +237,7 @@ _OWN: Mapping[type, Container[Kind]] = {
     bytes: {Kind.BINARY},
     bool: {Kind.BOOLEAN},
     datetime.date: {Kind.DATE},
+    decimal.Decimal: {Kind.DECIMAL},
 }
 
 
