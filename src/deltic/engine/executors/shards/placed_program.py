@@ -26,7 +26,7 @@ from deltic.engine.storage.store import Store
 from deltic.program.program import Program
 
 # For this many sets of changed and empty relations, the plans of epochs are cached.
-_EPOCHS = 32
+_EPOCHS = 256
 
 
 @dataclass(frozen=True)
