@@ -19,7 +19,6 @@ import pyspark
 import pytest
 
 import deltic
-from deltic.engine.executors.spark import costs
 from tests import s3
 from tests.engine.kernels.test_zipped import zipped
 from tests.standalone import Driver, Standalone
@@ -35,7 +34,9 @@ def cluster(tmp_path_factory):
 
 
 def one_epoch(spark, directory):
-    """The rows of a view after an epoch by a job, or the error."""
+    """The rows of a view after an epoch by a job, or the error. Its text is a program of its own, too."""
+    from deltic.engine.executors.spark import costs
+
     costs.FEW = -1
     shards = deltic.Shards(2, directory=directory, executor="job")
     pipeline = deltic.Pipeline(spark, engine="spark", shards=shards)
