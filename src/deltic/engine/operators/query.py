@@ -262,7 +262,8 @@ class Evaluation:
 
     def small(self, delta: Run) -> SmallSearch | None:
         """Return the search for all derivations from a small change in the present epoch; None if that takes more."""
-        if len(delta) >= self.environment.thresholds.grouped or self.by_intervals() is not None:
+        is_large = len(delta) >= self.environment.thresholds.grouped
+        if not self._is_one_search or is_large or self.by_intervals() is not None:
             return None
         plan = self._plan_for(len(delta))
         if not plan._is_one_search or (others := plan._present_runs()) is None:
