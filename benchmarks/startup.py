@@ -32,7 +32,7 @@ path(x, z) :- path(x, y), edge(y, z).
 
 TRANSACTION = f"""
 import json, time
-import deltic, deltic.pipeline.session, deltic.engine.executors.inline.engine
+import deltic, deltic.pipeline.session, deltic.engine.executors.inline.executor
 pipeline = deltic.Pipeline()
 pipeline.datalog({PROGRAM!r})
 spent = time.process_time()
