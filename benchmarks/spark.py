@@ -54,7 +54,8 @@ nobody reads its change. Each executor has taken a load of {_WARM:,} line items 
 executor's, of which less than what Linux tells apart counts as so much. visited/row: rows and index entries looked at
 for each changed row. jobs to MiB sent: of one refresh, from Spark's own pages; sent: from stage to stage. MiB read and
 written: from and to files, as reports tell, and for Spark its pages, which do not tell what its reader of Parquet
-reads; of files that are mapped all that Linux brings with a page counts, 64 KiB to 2 MiB. All executors end with equal
+reads; of files that are mapped all that Linux brings with a page counts, 64 KiB to 2 MiB. files: a change that is too
+small for a job runs in the driver's process, from the same files. All executors end with equal
 views, which is checked."""
 
 
@@ -100,7 +101,8 @@ def _of_view(spark: Any, view: str, options: argparse.Namespace, scratch: Path) 
         next(epochs(spark, deltic.Pipeline(spark, **given), view, _WARM))
         pipeline = deltic.Pipeline(spark, **(given or {"engine": "local", "resources": deltic.Resources(threads=1)}))
         for part, found in epochs(spark, pipeline, view, options.rows):
-            rows.append([view, kind, f"{part:.2%}" if part else "bootstrap", *_told(found, whole)])
+            place = kind if found.work is None or found.work.jobs else kind.replace("one job", "files")
+            rows.append([view, place, f"{part:.2%}" if part else "bootstrap", *_told(found, whole)])
         order = [(name, "ascending") for name in pipeline[view].to_arrow().column_names]
         ends.append(pipeline[view].to_arrow().sort_by(order).combine_chunks())
     assert all(end.equals(ends[0]) for end in ends), "the executors disagree"
@@ -111,7 +113,7 @@ def _told(one: Refresh, whole: Refresh) -> list[object]:
     """The cells about a refresh, beside a full recomputation."""
     parts: list[object] = [f"{one.wall:.3f}", f"{one.cpu:.3f}", f"{one.visited:.1f}" if one.visited else "-"]
     parts += [f"{ratio:.1f}" for ratio in (whole.cpu / max(one.cpu, TICK), whole.wall / one.wall)]
-    if one.work is None or not one.work.jobs:
+    if one.work is None or not (one.work.jobs or one.written):
         return [*parts, 0, 0, 0, *["0.00"] * 3]
     read = f"{one.read / 2**20:.2f}" if one.read else "-"
     sent, written = f"{one.work.sent / 2**20:.2f}", f"{(one.written or one.work.written) / 2**20:.2f}"
