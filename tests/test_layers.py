@@ -16,6 +16,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,7 @@ def test_imports_point_to_the_left():
     assert found == []
 
 
+@cache
 def _imports() -> dict[str, set[str]]:
     """The modules that each module imports, packages left out: their `__init__` only passes names on."""
     known = {module: path for path, _, module in _modules()}

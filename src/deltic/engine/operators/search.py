@@ -55,11 +55,9 @@ class QueryStatistics:
 
     def add(self, changed: int, derived: int, visited: int) -> None:
         """Add the work of a search."""
-        self.changed, self.derived, self.visited = (
-            self.changed + changed,
-            self.derived + derived,
-            self.visited + visited,
-        )
+        self.changed += changed
+        self.derived += derived
+        self.visited += visited
 
 
 # Fewer derivations are not searched for equal neighbours.

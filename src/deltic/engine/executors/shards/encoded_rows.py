@@ -77,9 +77,8 @@ class EncodedRows:
             return self.columns[index]
         if not is_interned(type_):
             return encode(self.column(index), type_, interner)
-        return self._by_id(index, lambda ids: interner[type_].translated(ids, self.interner[type_])), self.columns[
-            index
-        ][1]
+        own, other = self.interner[type_], interner[type_]
+        return self._by_id(index, lambda ids: other.translated(ids, own)), self.columns[index][1]
 
     def _by_id(self, index: int, numbers_of: Callable[[Values], Values], null: int = 0) -> Values:
         """Return a number for each row by the id in a column, and `null` where there is none."""

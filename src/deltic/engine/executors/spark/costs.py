@@ -140,9 +140,8 @@ class Costs:
 
     def take(self, said: Json) -> None:
         """Take over what another object has learned, from its `to_json`."""
-        lines = {
-            key: said["lines"].get(" ".join(key)) for key in self._lines
-        }  # states before "files" have no such line
+        # states that were written before "files" was a place have no such line
+        lines = {key: said["lines"].get(" ".join(key)) for key in self._lines}
         self._lines |= {key: LinearCost(*line) for key, line in lines.items() if line is not None}
         self.fans = {(kind, table): fan for kind, table, fan in said["fans"]}
         self.row_bytes = said["row bytes"]
